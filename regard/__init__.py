@@ -1,0 +1,1 @@
+"""regard: every transformer from one attention operator."""

@@ -1,0 +1,1 @@
+"""What every other room stands on: words for shapes, configs, the machine, errors."""

@@ -1,0 +1,155 @@
+"""Configs: frozen dataclasses that read from and write to plain dictionaries and YAML, strictly.
+
+A field whose type is a union of configs is written with the class's name under `kind`:
+
+    attention: {kind: BigBird, block: 64}        or, with every default,        attention: BigBird
+
+The union is the table of variants; there is no registry beside it.
+"""
+
+import dataclasses
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import yaml
+
+from regard.core.errors import ConfigError, did_you_mean
+
+Config = TypeVar("Config")
+
+
+def to_dict(value: Any) -> Any:
+    """A config as plain dictionaries, lists and scalars."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: to_dict(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"kind": type(value).__name__} | fields
+    if isinstance(value, (tuple, list)):
+        return [to_dict(item) for item in value]
+    return value
+
+
+def from_dict(kind: Any, data: Any, where: str = "") -> Any:
+    """Read `data` as the type `kind`: a config class, a union of them, or a plain type. `where` is the key's path."""
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return _read_union(get_args(kind), data, where)
+    if dataclasses.is_dataclass(kind):
+        return _read_config(kind, data, where)
+    if origin is Literal:
+        if data not in get_args(kind):
+            raise ConfigError(f"{where}: {data!r} is not a choice; {did_you_mean(str(data), map(str, get_args(kind)))}")
+        return data
+    if origin is tuple:
+        if not isinstance(data, (list, tuple)):
+            raise ConfigError(f"{where}: expects a list, not {data!r}")
+        element = get_args(kind)[0]
+        return tuple(from_dict(element, item, f"{where}[{i}]") for i, item in enumerate(data))
+    return _read_scalar(kind, data, where)
+
+
+def to_yaml(config: Any) -> str:
+    return yaml.safe_dump(to_dict(config), sort_keys=False, allow_unicode=True)
+
+
+def from_yaml(kind: type[Config], path: Path) -> Config:
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        line = str(error).splitlines()[-1].strip()
+        raise ConfigError(f"{path}: is not YAML ({line})") from None
+    try:
+        return from_dict(kind, data)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def override(config: Config, changes: Mapping[str, Any], kind: Any = None) -> Config:
+    """A copy of `config` with dotted keys replaced: `{"model.attention": "BigBird", "model.attention.block": 32}`.
+
+    Naming another kind in a union starts from that kind's defaults; keys below it then change single fields.
+    """
+    data = to_dict(config)
+    for key in sorted(changes, key=lambda key: key.count(".")):
+        *path, last = key.split(".")
+        place = data
+        for depth, name in enumerate(path):
+            if isinstance(place.get(name), str):
+                place[name] = {"kind": place[name]}
+            if not isinstance(place.get(name), dict):
+                parent = ".".join(path[: depth + 1])
+                raise ConfigError(f"{key}: {parent!r} has no settings below it" if name in place else _unknown(parent, place))
+            place = place[name]
+        place[last] = changes[key]
+    return from_dict(kind or type(config), data)
+
+
+def _unknown(key: str, known: Mapping[str, Any]) -> str:
+    last = key.rsplit(".", 1)[-1]
+    return f"unknown key {key!r}; {did_you_mean(last, set(known) - {'kind'})}"
+
+
+def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
+    if data is None and type(None) in members:
+        return None
+    plain = [m for m in members if not dataclasses.is_dataclass(m) and m is not type(None)]
+    configs = {m.__name__: m for m in members if dataclasses.is_dataclass(m)}
+    if configs and isinstance(data, str):
+        data = {"kind": data}
+    if configs and isinstance(data, Mapping):
+        name = data.get("kind", next(iter(configs)) if len(configs) == 1 else None)
+        if name is None:
+            raise ConfigError(f"{where}: needs a `kind`, one of {', '.join(configs)}")
+        if name not in configs:
+            raise ConfigError(f"{where}: unknown kind {name!r}; {did_you_mean(str(name), configs)}")
+        return from_dict(configs[str(name)], data, where)
+    if len(plain) == 1:
+        return from_dict(plain[0], data, where)
+    raise ConfigError(f"{where}: expects one of {', '.join(configs) or members}, not {data!r}")
+
+
+def _read_config(kind: Any, data: Any, where: str) -> Any:
+    if isinstance(data, str):
+        data = {"kind": data}
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{where or kind.__name__}: expects settings of {kind.__name__}, not {data!r}")
+    if data.get("kind", kind.__name__) != kind.__name__:
+        raise ConfigError(f"{where or 'kind'}: expects {kind.__name__}, not {data['kind']!r}")
+    hints = get_type_hints(kind)
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    given = {}
+    for name, value in data.items():
+        if name == "kind":
+            continue
+        path = f"{where}.{name}" if where else str(name)
+        if name not in fields:
+            raise ConfigError(_unknown(path, fields))
+        given[name] = from_dict(hints[name], value, path)
+    missing = [
+        name
+        for name, f in fields.items()
+        if name not in given and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise ConfigError(f"{where or kind.__name__}: needs {', '.join(missing)}")
+    try:
+        return kind(**given)
+    except ConfigError as error:  # a rule between fields, raised by the config itself
+        raise ConfigError(f"{where}: {error}" if where else str(error)) from None
+
+
+def _read_scalar(kind: Any, data: Any, where: str) -> Any:
+    if kind is Any:
+        return data
+    if kind is float and isinstance(data, (int, float, str)) and not isinstance(data, bool):
+        try:
+            return float(data)  # YAML reads 3e-4 as text
+        except ValueError:
+            pass
+    if isinstance(data, kind) and not (kind is int and isinstance(data, bool)):
+        return data
+    word = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}.get(kind, str(kind))
+    raise ConfigError(f"{where}: expects {word}, not {data!r}")

@@ -1,0 +1,25 @@
+"""Errors that a user can mend: one line that names the thing and says what to do."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """Something outside the program is wrong: a file, a folder, a value. Shown as one line, without a traceback."""
+
+    exit_code = 1
+
+
+class ConfigError(UserError, ValueError):
+    """An option or a config key that cannot be meant: unknown, of the wrong type, or at odds with another."""
+
+    exit_code = 2
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of an error line about an unknown word: the nearest known one, or all of them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    if not close:  # "bigbird" for "BigBird" is far in letters and near in meaning
+        close = [name for name in known if name.lower() == word.lower()]
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"

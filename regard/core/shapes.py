@@ -1,0 +1,17 @@
+"""Words for shapes. They are annotations at run time and checks under test (jaxtyping + beartype)."""
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+Queries = Float[Tensor, "batch heads query size"]
+Keys = Float[Tensor, "batch heads key size"]
+Values = Float[Tensor, "batch heads key size"]
+Found = Float[Tensor, "batch heads query size"]
+Pattern = Float[Tensor, "batch heads query slot"]  # a slot is a key, or what an attention folds keys into
+
+Tokens = Int[Tensor, "batch length"]
+Valid = Bool[Tensor, "batch length"]  # True: a real token, False: padding
+States = Float[Tensor, "batch length width"]
+Logits = Float[Tensor, "batch length vocab"]
+Images = Float[Tensor, "batch channels height breadth"]
+Labels = Float[Tensor, "batch labels"]

@@ -1,0 +1,107 @@
+"""BERT: an encoder by itself, which fills hidden words or names a text's label (Devlin et al., 2019)."""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from regard.core.errors import ConfigError
+from regard.core.shapes import Labels, Logits, States, Tokens, Valid
+from regard.parts.embed import Words
+from regard.parts.masks import Mask, Padding
+from regard.parts.norms import Norm
+from regard.parts.positions import Learned, Places, Position
+from regard.parts.start import begin
+from regard.parts.trunk import Trunk
+from regard.parts.wiring import PostNorm, Wiring
+
+
+@dataclass(frozen=True)
+class FillWords:
+    """Score every word of the vocabulary at every place."""
+
+    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
+        return FillHead(width, norm)
+
+
+@dataclass(frozen=True)
+class NameLabel:
+    """Score the labels of the whole text, read from its first token."""
+
+    labels: int
+
+    def __post_init__(self) -> None:
+        if self.labels < 1:
+            raise ConfigError(f"labels: must be at least 1, not {self.labels}")
+
+    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
+        return LabelHead(width, self.labels, dropout)
+
+
+Head = FillWords | NameLabel
+
+
+@dataclass(frozen=True, kw_only=True)
+class BERT(Trunk):
+    vocab: int
+    segments: int = 2  # kinds of sentence in a pair
+    position: Position = Learned(512)
+    wiring: Wiring = PostNorm()
+    head: Head = FillWords()
+
+    def build(self) -> "BERTModel":
+        return BERTModel(self)
+
+
+class BERTModel(nn.Module):
+    def __init__(self, config: BERT):
+        super().__init__()
+        self.config = config
+        self.words = Words(config.vocab, config.width, bias=isinstance(config.head, FillWords))
+        self.segment = nn.Embedding(config.segments, config.width)
+        self.norm = config.norm.build(config.width)
+        self.drop = nn.Dropout(config.dropout)
+        self.encoder = config.stack(causal=False)
+        self.head = config.head.build(config.width, config.norm, config.dropout)
+        begin(self, self.encoder.blocks)
+
+    def forward(
+        self, tokens: Tokens, valid: Valid | None = None, segments: Tokens | None = None, places: Places | None = None
+    ) -> Logits | Labels:
+        states = self.read(tokens, valid, segments, places)
+        if isinstance(self.head, FillHead):
+            return self.words.logits(self.head(states))
+        return self.head(states)
+
+    def read(
+        self, tokens: Tokens, valid: Valid | None = None, segments: Tokens | None = None, places: Places | None = None
+    ) -> States:
+        places = places or Places.counting(tokens.shape[1], device=tokens.device)
+        segments = torch.zeros_like(tokens) if segments is None else segments
+        x = self.encoder.position.embed(self.words(tokens) + self.segment(segments), places)
+        mask: Mask | None = None if valid is None else Padding(valid)
+        return self.encoder(self.drop(self.norm(x)), mask, places)
+
+
+class FillHead(nn.Module):
+    """States once more transformed; the words' own table then scores them."""
+
+    def __init__(self, width: int, norm: Norm):
+        super().__init__()
+        self.dense = nn.Linear(width, width)
+        self.norm = norm.build(width)
+
+    def forward(self, states: States) -> States:
+        return self.norm(F.gelu(self.dense(states)))
+
+
+class LabelHead(nn.Module):
+    def __init__(self, width: int, labels: int, dropout: float):
+        super().__init__()
+        self.pool = nn.Linear(width, width)
+        self.drop = nn.Dropout(dropout)
+        self.label = nn.Linear(width, labels)
+
+    def forward(self, states: States) -> Labels:
+        return self.label(self.drop(torch.tanh(self.pool(states[:, 0]))))

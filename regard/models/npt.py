@@ -1,0 +1,68 @@
+"""Non-Parametric Transformer: the input is the whole table, and rows look at each other (Kossen et al., 2021).
+
+Attention between rows alternates with attention between the attributes of a row; cells that must be predicted are
+hidden. Between rows each column looks by itself, which keeps the width (and the parameters) that of one cell.
+"""
+
+from dataclasses import dataclass
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from regard.core.errors import ConfigError
+from regard.parts.embed import CellPredictions, Cells
+from regard.parts.masks import Padding
+from regard.parts.positions import NoPosition, Position
+from regard.parts.start import begin
+from regard.parts.trunk import Trunk
+
+States4 = Float[Tensor, "batch row column width"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NPT(Trunk):
+    categories: tuple[int, ...]  # of each column; 0 for a column of numbers
+    position: Position = NoPosition()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.categories or min(self.categories) < 0:
+            raise ConfigError(f"categories: needs a count for each column, 0 for numbers, not {self.categories}")
+
+    def build(self) -> "NPTModel":
+        return NPTModel(self)
+
+
+class NPTModel(nn.Module):
+    """`layers` counts pairs: one block between rows and one between attributes."""
+
+    def __init__(self, config: NPT):
+        super().__init__()
+        self.config = config
+        self.cells = Cells(config.categories, config.width)
+        self.drop = nn.Dropout(config.dropout)
+        self.rows = nn.ModuleList(config.block() for _ in range(config.layers))
+        self.columns = nn.ModuleList(config.block() for _ in range(config.layers))
+        self.norm = config.last_norm()
+        self.predict = CellPredictions(config.categories, config.width)
+        begin(self, [*self.rows, *self.columns])
+
+    def forward(
+        self,
+        cells: Float[Tensor, "batch row column"],
+        hidden: Bool[Tensor, "batch row column"],
+        valid: Bool[Tensor, "batch row"] | None = None,
+    ) -> list[Tensor]:
+        """A prediction for every cell of every column; `hidden` cells are those whose value is not shown."""
+        x = self.drop(self.cells(cells, hidden))
+        for between_rows, between_columns in zip(self.rows, self.columns, strict=True):
+            x = _along_rows(x, between_rows, valid)
+            x = between_columns(x.flatten(0, 1)).unflatten(0, x.shape[:2])
+        return self.predict(self.norm(x))
+
+
+def _along_rows(x: States4, block: nn.Module, valid: Bool[Tensor, "batch row"] | None) -> States4:
+    """Each column is a text whose words are rows."""
+    batch, _, columns, _ = x.shape
+    mask = None if valid is None else Padding(valid.repeat_interleave(columns, 0))
+    return block(x.transpose(1, 2).flatten(0, 1), mask).unflatten(0, (batch, columns)).transpose(1, 2)

@@ -1,0 +1,96 @@
+"""Sequence to sequence by recurrence, with and without attention (Sutskever et al., 2014; Bahdanau, 2015; Luong, 2015).
+
+Without attention the decoder knows the source only through the state that the encoder ends in. With it, every step looks
+back at all the encoder's states: the same operator that the Transformer is made of.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from regard.core.errors import ConfigError
+from regard.core.shapes import Logits, States, Tokens, Valid
+from regard.parts.attention import Attention
+from regard.parts.embed import Words
+from regard.parts.masks import Padding
+from regard.parts.multihead import MultiHead
+from regard.parts.recurrent import LSTM, Carry, Cell, both_directions
+from regard.parts.start import begin
+
+
+@dataclass(frozen=True, kw_only=True)
+class RNN:
+    vocab: int
+    target_vocab: int | None = None  # None: source and target share one vocabulary and one table
+    width: int = 256
+    layers: int = 1
+    cell: Cell = LSTM()
+    attention: Attention | None = None  # None: only the encoder's last state is carried over
+    dropout: float = 0.2
+    tied: bool = True
+
+    def __post_init__(self) -> None:
+        if self.width < 2 or self.width % 2:
+            raise ConfigError(f"width: must be even (half reads each way), not {self.width}")
+        if self.layers < 1:
+            raise ConfigError(f"layers: must be at least 1, not {self.layers}")
+
+    def build(self) -> "RNNModel":
+        return RNNModel(self)
+
+
+@dataclass(frozen=True)
+class Recalling:
+    """What the decoder holds while it writes."""
+
+    memory: States
+    valid: Valid | None
+    carry: Carry
+
+    def select(self, rows: Tensor) -> "Recalling":
+        return Recalling(
+            self.memory[rows], None if self.valid is None else self.valid[rows], tuple(part[:, rows] for part in self.carry)
+        )
+
+
+class RNNModel(nn.Module):
+    def __init__(self, config: RNN):
+        super().__init__()
+        self.config = config
+        width = config.width
+        inner = config.dropout if config.layers > 1 else 0.0
+        shared = config.target_vocab is None
+        self.words = Words(config.vocab, width, tied=config.tied if shared else True)
+        self.target_words = None if shared else Words(config.target_vocab or 0, width, tied=config.tied)
+        self.drop = nn.Dropout(config.dropout)
+        self.encoder = config.cell.build(width, width // 2, config.layers, inner, both_ways=True)
+        self.decoder = RecurrentDecoder(config, inner)
+        begin(self)
+
+    def forward(self, source: Tokens, target: Tokens, source_valid: Valid | None = None) -> Logits:
+        return self.step(target, self.begin(source, source_valid))[0]
+
+    def begin(self, source: Tokens, valid: Valid | None = None) -> Recalling:
+        memory, carry = self.encoder(self.drop(self.words(source)), valid=valid)
+        return Recalling(memory, valid, both_directions(carry))
+
+    def step(self, tokens: Tokens, state: Recalling) -> tuple[Logits, Recalling]:
+        words = self.target_words or self.words
+        x, carry = self.decoder(self.drop(words(tokens)), state)
+        return words.logits(self.drop(x)), replace(state, carry=carry)
+
+
+class RecurrentDecoder(nn.Module):
+    def __init__(self, config: RNN, inner_dropout: float):
+        super().__init__()
+        self.cells = config.cell.build(config.width, config.width, config.layers, inner_dropout, both_ways=False)
+        self.cross = MultiHead(config.width, 1, config.attention) if config.attention else None
+        self.combine = nn.Linear(2 * config.width, config.width) if config.attention else None
+
+    def forward(self, x: States, state: Recalling) -> tuple[States, Carry]:
+        states, carry = self.cells(x, state.carry)
+        if self.cross is not None and self.combine is not None:
+            found = self.cross(states, state.memory, None if state.valid is None else Padding(state.valid))
+            states = torch.tanh(self.combine(torch.cat([states, found], -1)))
+        return states, carry

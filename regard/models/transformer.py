@@ -1,0 +1,85 @@
+"""Transformer: an encoder reads the source, a decoder writes the target and looks back (Vaswani et al., 2017)."""
+
+from dataclasses import dataclass, replace
+
+from torch import Tensor, nn
+
+from regard.core.shapes import Logits, States, Tokens, Valid
+from regard.parts.cache import Cache
+from regard.parts.embed import Words
+from regard.parts.masks import Causal, Padding
+from regard.parts.positions import Places, Position, Sinusoid, Tree
+from regard.parts.start import begin
+from regard.parts.trunk import Trunk
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transformer(Trunk):
+    vocab: int
+    target_vocab: int | None = None  # None: source and target share one vocabulary and one table
+    decoder_layers: int | None = None  # None: as many as the encoder
+    target_position: Position | None = None  # None: as the source, or sinusoid where the source is a tree
+    tied: bool = True
+    embed_scale: float | None = None  # None: the square root of the width
+    logit_scale: float = 1.0
+    logit_bias: bool = False
+
+    def build(self) -> "TransformerModel":
+        return TransformerModel(self)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a decoder holds while it writes: the source as the encoder read it, and the cache."""
+
+    memory: States
+    valid: Valid | None
+    cache: Cache
+
+    def select(self, rows: Tensor) -> "Reading":
+        self.cache.select(rows)
+        return replace(self, memory=self.memory[rows], valid=None if self.valid is None else self.valid[rows])
+
+
+class TransformerModel(nn.Module):
+    def __init__(self, config: Transformer):
+        super().__init__()
+        self.config = config
+        scale = config.width**0.5 if config.embed_scale is None else config.embed_scale
+        head = {"tied": config.tied, "bias": config.logit_bias, "logit_scale": config.logit_scale}
+        shared = config.target_vocab is None
+        self.words = Words(config.vocab, config.width, scale=scale, **(head if shared else {}))
+        self.target_words = None if shared else Words(config.target_vocab or 0, config.width, scale=scale, **head)
+        self.drop = nn.Dropout(config.dropout)
+        self.encoder = config.stack(causal=False)
+        after = Sinusoid() if isinstance(config.position, Tree) else config.position
+        self.decoder = config.stack(
+            causal=True, cross=True, layers=config.decoder_layers, position=config.target_position or after
+        )
+        begin(self, self.encoder.blocks, self.decoder.blocks)
+
+    def forward(
+        self, source: Tokens, target: Tokens, source_valid: Valid | None = None, source_places: Places | None = None
+    ) -> Logits:
+        """Scores of the target word after each one given, all at once (teacher forcing)."""
+        memory = self.encode(source, source_valid, source_places)
+        return self.decode(target, memory, source_valid)
+
+    def encode(self, source: Tokens, valid: Valid | None = None, places: Places | None = None) -> States:
+        places = places or Places.counting(source.shape[1], device=source.device)
+        x = self.drop(self.encoder.position.embed(self.words(source), places))
+        return self.encoder(x, None if valid is None else Padding(valid), places)
+
+    def decode(self, target: Tokens, memory: States, valid: Valid | None = None, cache: Cache | None = None) -> Logits:
+        words = self.target_words or self.words
+        places = Places.counting(target.shape[1], cache.length if cache else 0, target.device)
+        x = self.drop(self.decoder.position.embed(words(target), places))
+        padding = None if valid is None else Padding(valid)
+        return words.logits(self.decoder(x, Causal(), places, memory, padding, cache))
+
+    def begin(self, source: Tokens, valid: Valid | None = None, places: Places | None = None) -> Reading:
+        """The state for `step`: the source is read once."""
+        return Reading(self.encode(source, valid, places), valid, Cache(len(self.decoder.blocks)))
+
+    def step(self, tokens: Tokens, state: Reading) -> tuple[Logits, Reading]:
+        return self.decode(tokens, state.memory, state.valid, state.cache), state

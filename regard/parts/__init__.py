@@ -1,0 +1,33 @@
+"""The parts: what every model is made of. Each family has one signature and one union, which is its table."""
+
+from regard.parts.attention import Additive, Attention, BigBird, Compressed, Full, Linformer, Window
+from regard.parts.blocks import Block, Stack
+from regard.parts.cache import Cache, KeyValues
+from regard.parts.experts import Experts, Feed
+from regard.parts.feed import GELU, GeGLU, NoFeed, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
+from regard.parts.masks import Causal, Given, Mask, Nearby, Packed, Padding, Prefix
+from regard.parts.multihead import MultiHead
+from regard.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
+from regard.parts.positions import (
+    ALiBi,
+    Buckets,
+    Learned,
+    NoPosition,
+    Places,
+    Position,
+    Relative,
+    Rotary,
+    Sinusoid,
+    Tree,
+)
+from regard.parts.recurrent import GRU, LSTM, Cell
+from regard.parts.taps import listen
+from regard.parts.wiring import NoResidual, PostNorm, PreNorm, Wiring
+
+__all__ = [
+    "ALiBi", "Additive", "Attention", "BigBird", "Block", "Buckets", "Cache", "Causal", "Cell", "Compressed", "Experts",
+    "Feed", "Full", "GELU", "GRU", "GeGLU", "Given", "KeyValues", "LSTM", "LayerNorm", "Learned", "Linformer", "Mask",
+    "MultiHead", "Nearby", "NoFeed", "NoNorm", "NoPosition", "NoResidual", "Norm", "Packed", "Padding", "Places",
+    "Position", "PostNorm", "PreNorm", "Prefix", "RMSNorm", "ReLU", "Relative", "Rotary", "SiLU", "Sinusoid",
+    "SquaredReLU", "Stack", "SwiGLU", "TanhGELU", "Tree", "Window", "Wiring", "listen",
+]  # fmt: skip

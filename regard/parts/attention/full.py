@@ -1,0 +1,48 @@
+"""Full attention: every query looks at every key (Vaswani et al., 2017), by the fused kernel when nobody watches.
+
+The fused kernel (flash attention, Dao et al., 2022) never builds the pattern, so its memory grows with the length and
+not with its square.
+"""
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.parts.attention.base import Attention, Bias, everywhere, hide, weigh
+from regard.parts.masks import Causal, Mask
+
+
+@dataclass(frozen=True)
+class Full:
+    scale: float | None = None  # None: one over the square root of the head size
+    hides_future = True
+    takes_bias = True
+
+    def build(self, heads: int, size: int) -> "FullAttention":
+        return FullAttention(size**-0.5 if self.scale is None else self.scale)
+
+
+class FullAttention(Attention):
+    def __init__(self, scale: float):
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+        if bias is None and type(mask) is Causal:
+            if q.shape[-2] == k.shape[-2]:
+                return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.scale)
+            if q.shape[-2] == 1:  # the newest token may look at all that is there
+                mask = None
+        allowed, added = everywhere(q, k, mask, bias)
+        terms = allowed if added is None else hide(added, allowed)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=terms, scale=self.scale)
+
+    def watch(
+        self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
+    ) -> tuple[Found, Pattern]:
+        allowed, added = everywhere(q, k, mask, bias)
+        scores: Tensor = q @ k.transpose(-2, -1) * self.scale
+        pattern = weigh(scores if added is None else scores + added, allowed)
+        return pattern @ v, pattern

@@ -1,0 +1,43 @@
+"""Window attention: every query looks at its neighbourhood only (local attention, Liu et al., 2018)."""
+
+from dataclasses import dataclass
+
+import torch
+
+from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.parts.attention.base import Attention, Bias
+from regard.parts.attention.blocks import attend_to_blocks
+from regard.parts.attention.full import FullAttention
+from regard.parts.masks import Mask, Nearby, join
+
+
+@dataclass(frozen=True)
+class Window:
+    reach: int = 64  # a query sees itself and reach - 1 keys to either side
+    hides_future = True
+    takes_bias = True
+
+    def build(self, heads: int, size: int) -> "WindowAttention":
+        return WindowAttention(size, self.reach)
+
+
+class WindowAttention(Attention):
+    def __init__(self, size: int, reach: int):
+        super().__init__()
+        self.reach = reach
+        self.full = FullAttention(size**-0.5)
+
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+        near = join(mask, Nearby(self.reach))
+        if q.shape[-2] != k.shape[-2] or q.shape[-2] <= self.reach:
+            return self.full(q, k, v, near, bias)
+        own = torch.arange(-(-q.shape[-2] // self.reach), device=q.device)
+        sides = [own - 1, own] if mask is not None and mask.hides_future else [own - 1, own, own + 1]
+        table = torch.stack(sides, 1)
+        table = table.masked_fill(table >= len(own), -1)
+        return attend_to_blocks(q, k, v, table, self.reach, self.full.scale, near, bias)
+
+    def watch(
+        self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
+    ) -> tuple[Found, Pattern]:
+        return self.full.watch(q, k, v, join(mask, Nearby(self.reach)), bias)

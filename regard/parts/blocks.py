@@ -1,0 +1,78 @@
+"""Blocks and stacks: attention, then feed-forward, again and again."""
+
+from collections.abc import Iterable
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.core.shapes import States
+from regard.parts.cache import Cache, KeyValues
+from regard.parts.masks import Mask
+from regard.parts.multihead import MultiHead
+from regard.parts.norms import Norm
+from regard.parts.positions import Places, PositionCode
+from regard.parts.wiring import PreNorm, Wiring
+
+Memory = Float[Tensor, "batch memory width"]
+
+
+class Block(nn.Module):
+    """Look around; look at the memory, where there is one; think about it."""
+
+    def __init__(
+        self,
+        width: int,
+        attend: MultiHead,
+        feed: nn.Module,
+        norm: Norm,
+        wiring: Wiring = PreNorm(),
+        dropout: float = 0.0,
+        cross: MultiHead | None = None,
+    ):
+        super().__init__()
+        self.attend, self.cross, self.feed = attend, cross, feed
+        self.join_attend = wiring.build(width, norm, dropout)
+        self.join_cross = wiring.build(width, norm, dropout) if cross else None
+        self.join_feed = wiring.build(width, norm, dropout)
+
+    def forward(
+        self,
+        x: States,
+        mask: Mask | None = None,
+        position: PositionCode | None = None,
+        places: Places | None = None,
+        memory: Memory | None = None,
+        memory_mask: Mask | None = None,
+        cache: tuple[KeyValues, KeyValues] | None = None,
+    ) -> States:
+        own, remembered = cache or (None, None)
+        x = self.join_attend(x, lambda h: self.attend(h, None, mask, position, places, own))
+        if self.cross is not None and self.join_cross is not None:
+            cross = self.cross
+            x = self.join_cross(x, lambda h: cross(h, memory, memory_mask, cache=remembered))
+        return self.join_feed(x, self.feed)
+
+
+class Stack(nn.Module):
+    """Blocks in a row, with the position code that they share, and a last norm where the wiring leaves none."""
+
+    def __init__(self, blocks: Iterable[Block], position: PositionCode, norm: nn.Module):
+        super().__init__()
+        self.position = position
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = norm
+
+    def forward(
+        self,
+        x: States,
+        mask: Mask | None = None,
+        places: Places | None = None,
+        memory: Memory | None = None,
+        memory_mask: Mask | None = None,
+        cache: Cache | None = None,
+    ) -> States:
+        """`x` already carries what the position code embeds: a model may norm or extend it in between."""
+        for layer, block in enumerate(self.blocks):
+            kept = (cache.own[layer], cache.memory[layer]) if cache else None
+            x = block(x, mask, self.position, places, memory, memory_mask, kept)
+        return self.norm(x)

@@ -1,0 +1,96 @@
+"""Embeddings: words, image patches and table cells become states of the model's width, and words come out again."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from regard.core.errors import ConfigError
+from regard.core.shapes import Images, Logits, States, Tokens
+
+
+class Words(nn.Module):
+    """Tokens in, scores over the vocabulary out; tied, both directions share one table (Press & Wolf, 2017)."""
+
+    def __init__(
+        self, vocab: int, width: int, *, tied: bool = True, scale: float = 1.0, bias: bool = False, logit_scale: float = 1.0
+    ):
+        super().__init__()
+        if vocab < 1:
+            raise ConfigError(f"vocab: must be at least 1, not {vocab}")
+        self.scale, self.logit_scale = scale, logit_scale
+        self.table = nn.Embedding(vocab, width)
+        self.head = None if tied else nn.Parameter(torch.randn(vocab, width) * width**-0.5)
+        self.head_bias = nn.Parameter(torch.zeros(vocab)) if bias else None
+
+    def forward(self, tokens: Tokens) -> States:
+        return self.table(tokens) * self.scale
+
+    def logits(self, states: States) -> Logits:
+        head = self.table.weight if self.head is None else self.head
+        return F.linear(states * self.logit_scale, head, self.head_bias)
+
+
+class Patches(nn.Module):
+    """An image as a row of square patches, each flattened and projected (Dosovitskiy et al., 2021)."""
+
+    def __init__(self, image: int, patch: int, channels: int, width: int):
+        super().__init__()
+        if image % patch:
+            raise ConfigError(f"image {image} is not divisible by patch {patch}")
+        self.image, self.patch = image, patch
+        self.count = (image // patch) ** 2
+        self.project = nn.Linear(channels * patch * patch, width)
+
+    def forward(self, images: Images) -> States:
+        height, breadth = images.shape[-2:]
+        if height != self.image or breadth != self.image:
+            raise ConfigError(f"the model reads images of {self.image}×{self.image} and was given {height}×{breadth}")
+        return self.project(F.unfold(images, self.patch, stride=self.patch).transpose(1, 2))
+
+
+class Cells(nn.Module):
+    """The cells of a table: each column has its own encoding, and a hidden cell shows only that it is hidden.
+
+    A number is its value, a category its own vector. Every cell also carries its column's vector and the vector of the
+    column's type. `categories[j]` is the number of categories of column j, 0 for numbers.
+    """
+
+    first: Tensor
+
+    def __init__(self, categories: tuple[int, ...], width: int):
+        super().__init__()
+        self.categories = categories
+        sizes = torch.tensor([max(count, 1) for count in categories])
+        self.register_buffer("first", sizes.cumsum(0) - sizes, persistent=False)  # each column's first row in the table
+        self.register_buffer("is_number", torch.tensor([count == 0 for count in categories]), persistent=False)
+        self.value = nn.Embedding(int(sizes.sum()), width)
+        self.hidden = nn.Embedding(len(categories), width)
+        self.column = nn.Embedding(len(categories), width)
+        self.sort = nn.Embedding(2, width)
+
+    def forward(
+        self, cells: Float[Tensor, "batch row column"], hidden: Bool[Tensor, "batch row column"]
+    ) -> Float[Tensor, "batch row column width"]:
+        shown = cells.masked_fill(hidden, 0)
+        number, code = self.is_number, torch.where(self.is_number, 0, shown).long()
+        amount = torch.where(number, shown, 1.0)
+        states = self.value(self.first + code) * amount[..., None]
+        states = torch.where(hidden[..., None], self.hidden.weight, states)
+        return states + self.column.weight + self.sort(number.long())
+
+
+class CellPredictions(nn.Module):
+    """The way back: a number for each numeric column, a score for each category of the others."""
+
+    def __init__(self, categories: tuple[int, ...], width: int):
+        super().__init__()
+        self.columns = nn.ModuleList(nn.Linear(width, max(count, 1)) for count in categories)
+
+    def forward(self, states: Float[Tensor, "batch row column width"]) -> list[Tensor]:
+        return [column(states[:, :, j]) for j, column in enumerate(self.columns)]
+
+
+def first_token(token: nn.Parameter, states: States) -> States:
+    """States with a learned token put before the first."""
+    return torch.cat([token.expand(states.shape[0], 1, -1), states], 1)

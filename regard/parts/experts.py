@@ -1,0 +1,62 @@
+"""Mixture of experts: each token goes to a few of many feed-forwards (Shazeer et al., 2017).
+
+No expert has a capacity, so no token is ever dropped. Balance comes from a lean per expert, added to the scores that
+choose (not to the weights that mix) and nudged after each training step towards the idle ones (Wang et al., 2024): the
+loss has no extra term.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.core.errors import ConfigError
+from regard.parts.feed import Dense, SwiGLU
+
+
+@dataclass(frozen=True)
+class Experts:
+    count: int = 8
+    active: int = 2  # experts that each token visits
+    nudge: float = 1e-3  # how fast the lean follows the load
+    expert: Dense = SwiGLU()
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.active <= self.count:
+            raise ConfigError(f"active {self.active} must be between 1 and count {self.count}")
+
+    def build(self, width: int, bias: bool = True) -> "MixtureOfExperts":
+        return MixtureOfExperts(self, width, bias)
+
+
+class MixtureOfExperts(nn.Module):
+    lean: Tensor
+
+    def __init__(self, config: Experts, width: int, bias: bool):
+        super().__init__()
+        self.active, self.nudge = config.active, config.nudge
+        self.router = nn.Linear(width, config.count, bias=False)
+        self.experts = nn.ModuleList(config.expert.build(width, bias) for _ in range(config.count))
+        self.register_buffer("lean", torch.zeros(config.count))
+
+    @torch.compiler.disable  # how many tokens an expert gets is known only while running
+    def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
+        tokens = x.flatten(0, -2)
+        affinity = self.router(tokens).float().softmax(-1)
+        chosen = (affinity + self.lean).topk(self.active, -1).indices
+        weight = affinity.gather(-1, chosen)
+        if self.active > 1:  # with one expert its affinity is the only path of the gradient to the router
+            weight = weight / weight.sum(-1, keepdim=True)
+        mixed = torch.zeros_like(tokens)
+        for number, expert in enumerate(self.experts):
+            token, visit = (chosen == number).nonzero(as_tuple=True)
+            answer = expert(tokens[token]) * weight[token, visit, None].to(x.dtype)
+            mixed = mixed.index_add(0, token, answer.to(mixed.dtype))
+        if self.training:
+            load = torch.bincount(chosen.flatten(), minlength=len(self.lean)).float()
+            self.lean += self.nudge * torch.sign(load.mean() - load)
+        return mixed.view_as(x)
+
+
+Feed = Dense | Experts

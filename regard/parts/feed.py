@@ -1,0 +1,119 @@
+"""Feed-forward: each token by itself, widened, bent and narrowed again. Without it, stacked attention only re-averages."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+Bend = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """Settings that every plain feed-forward shares."""
+
+    hidden: int | None = None  # None: four times the width
+
+    def build(self, width: int, bias: bool = True) -> nn.Module:
+        return Plain(width, self.hidden or 4 * width, self.bend, bias)
+
+    @staticmethod
+    def bend(x: Tensor) -> Tensor:
+        raise NotImplementedError("abstract: a feed-forward bends")
+
+
+@dataclass(frozen=True)
+class ReLU(_Plain):
+    bend = staticmethod(F.relu)
+
+
+@dataclass(frozen=True)
+class GELU(_Plain):
+    bend = staticmethod(F.gelu)
+
+
+@dataclass(frozen=True)
+class TanhGELU(_Plain):
+    """GELU by the tanh formula of GPT-2."""
+
+    bend = staticmethod(partial(F.gelu, approximate="tanh"))
+
+
+@dataclass(frozen=True)
+class SiLU(_Plain):
+    bend = staticmethod(F.silu)
+
+
+@dataclass(frozen=True)
+class SquaredReLU(_Plain):
+    """ReLU² (So et al., 2021): cheap, and sparse."""
+
+    @staticmethod
+    def bend(x: Tensor) -> Tensor:
+        return F.relu(x).square()
+
+
+@dataclass(frozen=True)
+class _Gated:
+    hidden: int | None = None  # None: 8/3 of the width, which gives the parameters of a plain one
+
+    def build(self, width: int, bias: bool = True) -> nn.Module:
+        return Gated(width, self.hidden or -(-8 * width // 24) * 8, self.bend, bias)
+
+    @staticmethod
+    def bend(x: Tensor) -> Tensor:
+        raise NotImplementedError("abstract: a feed-forward bends")
+
+
+@dataclass(frozen=True)
+class SwiGLU(_Gated):
+    """One projection gates another (Shazeer, 2020)."""
+
+    bend = staticmethod(F.silu)
+
+
+@dataclass(frozen=True)
+class GeGLU(_Gated):
+    bend = staticmethod(partial(F.gelu, approximate="tanh"))
+
+
+@dataclass(frozen=True)
+class NoFeed:
+    """Nothing, to find out what the feed-forward is worth."""
+
+    def build(self, width: int, bias: bool = True) -> nn.Module:
+        return Nothing()
+
+
+Dense = ReLU | GELU | TanhGELU | SiLU | SquaredReLU | SwiGLU | GeGLU | NoFeed
+
+
+class Plain(nn.Module):
+    def __init__(self, width: int, hidden: int, bend: Bend, bias: bool):
+        super().__init__()
+        self.up = nn.Linear(width, hidden, bias=bias)
+        self.down = nn.Linear(hidden, width, bias=bias)
+        self.bend = bend
+
+    def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
+        return self.down(self.bend(self.up(x)))
+
+
+class Gated(nn.Module):
+    def __init__(self, width: int, hidden: int, bend: Bend, bias: bool):
+        super().__init__()
+        self.gate = nn.Linear(width, hidden, bias=bias)
+        self.up = nn.Linear(width, hidden, bias=bias)
+        self.down = nn.Linear(hidden, width, bias=bias)
+        self.bend = bend
+
+    def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
+        return self.down(self.bend(self.gate(x)) * self.up(x))
+
+
+class Nothing(nn.Module):
+    def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
+        return x.new_zeros(x.shape)

@@ -1,0 +1,95 @@
+"""Multi-head attention: several lookups side by side, each with projections of its own (Vaswani et al., 2017)."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.core.errors import ConfigError
+from regard.core.shapes import States
+from regard.parts.attention import Attention, Full
+from regard.parts.cache import KeyValues
+from regard.parts.masks import Mask
+from regard.parts.norms import Norm
+from regard.parts.positions import Places, PositionCode
+from regard.parts.taps import Tap
+
+
+def head_size(width: int, heads: int) -> int:
+    if width % heads:
+        raise ConfigError(f"width {width} is not divisible by heads {heads}")
+    return width // heads
+
+
+class MultiHead(nn.Module):
+    """Queries come from `x`; keys and values from `x` too (self-attention) or from a `memory` (cross-attention).
+
+    Fewer `key_heads` than heads share keys and values in groups (Ainslie et al., 2023). `norm` is put on queries and
+    keys, which keeps scores in bounds at high learning rates.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        attention: Attention = Full(),
+        *,
+        key_heads: int | None = None,
+        size: int | None = None,
+        norm: Norm | None = None,
+        bias: bool = True,
+        out_bias: bool | None = None,
+    ):
+        super().__init__()
+        self.size = size or head_size(width, heads)
+        self.groups = heads // (key_heads or heads)
+        if self.groups * (key_heads or heads) != heads:
+            raise ConfigError(f"heads {heads} is not divisible by key_heads {key_heads}")
+        self.query = nn.Linear(width, heads * self.size, bias=bias)
+        self.key = nn.Linear(width, (key_heads or heads) * self.size, bias=bias)
+        self.value = nn.Linear(width, (key_heads or heads) * self.size, bias=bias)
+        self.out = nn.Linear(heads * self.size, width, bias=bias if out_bias is None else out_bias)
+        self.query_norm = norm.build(self.size) if norm else nn.Identity()
+        self.key_norm = norm.build(self.size) if norm else nn.Identity()
+        self.attend = attention.build(heads, self.size)
+        self.pattern = Tap()
+
+    def forward(
+        self,
+        x: States,
+        memory: Float[Tensor, "batch memory width"] | None = None,
+        mask: Mask | None = None,
+        position: PositionCode | None = None,
+        places: Places | None = None,
+        cache: KeyValues | None = None,
+    ) -> States:
+        q = self.query_norm(self._split(self.query(x)))
+        bias = None
+        if position is not None and places is not None:
+            q = position.turn(q, places)
+            bias = position.bias(places)
+        if memory is not None and cache is not None and cache.length:
+            k, v = cache.stored()
+        else:
+            k, v = self._keys_and_values(x if memory is None else memory, position, places)
+            if cache is not None:
+                k, v = cache.append(k, v)
+        k, v = self._share(k), self._share(v)
+        if self.pattern.watched:
+            found, pattern = self.attend.watch(q, k, v, mask, bias)
+            self.pattern(pattern)
+        else:
+            found = self.attend(q, k, v, mask, bias)
+        return self.out(found.transpose(1, 2).flatten(2))
+
+    def _keys_and_values(
+        self, source: Tensor, position: PositionCode | None, places: Places | None
+    ) -> tuple[Tensor, Tensor]:
+        k = self.key_norm(self._split(self.key(source)))
+        if position is not None and places is not None:
+            k = position.turn(k, places)
+        return k, self._split(self.value(source))
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (-1, self.size)).transpose(1, 2)
+
+    def _share(self, x: Tensor) -> Tensor:
+        return x if self.groups == 1 else x.repeat_interleave(self.groups, 1)

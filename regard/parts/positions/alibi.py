@@ -1,0 +1,46 @@
+"""ALiBi: the further a key, the lower its score, at a different rate in each head (Press et al., 2022)."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.parts.attention.base import Bias
+from regard.parts.masks import Index
+from regard.parts.positions.base import Places, PositionCode
+
+
+@dataclass(frozen=True)
+class ALiBi:
+    relates = True
+
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "ALiBiCode":
+        return ALiBiCode(heads)
+
+
+class ALiBiCode(PositionCode):
+    def __init__(self, heads: int):
+        super().__init__()
+        self.register_buffer("slopes", torch.tensor(slopes(heads)), persistent=False)
+
+    def bias(self, places: Places) -> Bias:
+        return SlopeBias(self.slopes)
+
+
+class SlopeBias:
+    def __init__(self, slopes: Tensor):
+        self.slopes = slopes
+
+    def at(self, q: Float[Tensor, "batch heads *query size"], query: Index, key: Index) -> Tensor:
+        far = (query - key).abs()
+        return (-self.slopes.view(-1, *[1] * far.dim()) * far)[None].to(q.dtype)
+
+
+def slopes(heads: int) -> list[float]:
+    """Powers of 2^(-8/heads); where heads is not a power of two, the gaps are filled from twice as many."""
+    whole = 2 ** int(math.log2(heads))
+    steps = [2 ** (-8 * (i + 1) / whole) for i in range(whole)]
+    between = [2 ** (-4 * (2 * i + 1) / whole) for i in range(heads - whole)]
+    return steps + between

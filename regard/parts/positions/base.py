@@ -1,0 +1,47 @@
+"""What every position code is: three places where order may enter, each of which does nothing unless a code says so."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.core.shapes import States
+from regard.parts.attention.base import Bias
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where each token stands: its number in the text and, where a parse is known, its place in the tree."""
+
+    index: Int[Tensor, "batch length"]  # a batch of 1 serves all rows
+    depth: Int[Tensor, "batch length"] | None = None  # steps to the root
+    distance: Int[Tensor, "batch length length"] | None = None  # steps between words, negative to the left
+
+    @staticmethod
+    def counting(length: int, start: int = 0, device: torch.device | str = "cpu") -> "Places":
+        return Places(torch.arange(start, start + length, device=device)[None])
+
+
+class PositionCode(nn.Module):
+    def embed(self, x: States, places: Places) -> States:
+        """Order as part of the token: added before the first block."""
+        return x
+
+    def turn(self, x: Float[Tensor, "batch heads length size"], places: Places) -> Tensor:
+        """Order as a rotation of queries and keys."""
+        return x
+
+    def bias(self, places: Places) -> Bias | None:
+        """Order as a term added to the scores."""
+        return None
+
+
+@dataclass(frozen=True)
+class NoPosition:
+    """No order at all: the text is a bag of words."""
+
+    relates = False
+
+    def build(self, width: int, heads: int, size: int, causal: bool) -> PositionCode:
+        return PositionCode()

@@ -1,0 +1,30 @@
+"""Learned positions: a vector for each place, and none beyond the end of the table (Gehring et al., 2017)."""
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from regard.core.errors import ConfigError
+from regard.core.shapes import States
+from regard.parts.positions.base import Places, PositionCode
+
+
+@dataclass(frozen=True)
+class Learned:
+    length: int = 512
+    relates = False
+
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "LearnedCode":
+        return LearnedCode(self.length, width)
+
+
+class LearnedCode(PositionCode):
+    def __init__(self, length: int, width: int):
+        super().__init__()
+        self.table = nn.Embedding(length, width)
+
+    def embed(self, x: States, places: Places) -> States:
+        longest, needed = self.table.num_embeddings, int(places.index.max()) + 1
+        if needed > longest:
+            raise ConfigError(f"the text has {needed} places and the learned position table {longest}: raise position.length")
+        return x + self.table(places.index)

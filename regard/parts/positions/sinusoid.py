@@ -1,0 +1,38 @@
+"""Sinusoid positions: each place is a set of waves of falling frequency, for any length (Vaswani et al., 2017)."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.core.errors import ConfigError
+from regard.core.shapes import States
+from regard.parts.positions.base import Places, PositionCode
+
+
+@dataclass(frozen=True)
+class Sinusoid:
+    base: float = 10000.0
+    relates = False
+
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "SinusoidCode":
+        if width % 2:
+            raise ConfigError(f"width {width} is odd: sinusoid positions need pairs of sine and cosine")
+        return SinusoidCode(self.base)
+
+
+class SinusoidCode(PositionCode):
+    def __init__(self, base: float):
+        super().__init__()
+        self.base = base
+
+    def embed(self, x: States, places: Places) -> States:
+        return x + waves(places.index, x.shape[-1], self.base).to(x.dtype)
+
+
+def waves(index: Int[Tensor, "*any"], width: int, base: float) -> Float[Tensor, "*any width"]:
+    """Sines in the first half of the width, cosines in the second."""
+    rates = base ** (-torch.arange(0, width, 2, device=index.device, dtype=torch.float32) / width)
+    angles = index[..., None] * rates
+    return torch.cat([angles.sin(), angles.cos()], -1)

@@ -1,0 +1,82 @@
+"""Tree positions: depth in the dependency tree as the place, steps through the tree as the distance (Wang et al., 2019)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from regard.core.errors import ConfigError, UserError
+from regard.core.shapes import States
+from regard.parts.attention.base import Bias
+from regard.parts.masks import Index
+from regard.parts.positions.base import Places
+from regard.parts.positions.relative import DistanceBias, RelativeCode
+from regard.parts.positions.sinusoid import waves
+
+
+@dataclass(frozen=True)
+class Tree:
+    reach: int = 16  # longer paths through the tree count as this long
+    base: float = 10000.0
+    relates = True
+
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "TreeCode":
+        if causal:
+            raise ConfigError("Tree positions need the parse of a whole sentence: a decoder that writes has none yet")
+        return TreeCode(self.reach, size, self.base)
+
+
+class TreeCode(RelativeCode):
+    def __init__(self, reach: int, size: int, base: float):
+        super().__init__(reach, size)
+        self.base = base
+
+    def embed(self, x: States, places: Places) -> States:
+        if places.depth is None:
+            raise UserError("Tree positions need a dependency tree beside each sentence (CoNLL-U); none was given")
+        return x + waves(places.depth, x.shape[-1], self.base).to(x.dtype)
+
+    def bias(self, places: Places) -> Bias:
+        assert places.distance is not None
+        return TreeBias(self.table, self.reach, places.distance)
+
+
+class TreeBias(DistanceBias):
+    def __init__(self, table: Tensor, reach: int, steps: Int[Tensor, "batch length length"]):
+        super().__init__(table, reach)
+        self.steps = steps
+
+    def distance(self, query: Index, key: Index) -> Tensor:
+        return self.steps[:, *torch.broadcast_tensors(query, key)]
+
+
+def tree_depth(heads: Sequence[int]) -> list[int]:
+    """Steps from each word to the root; `heads[i]` is the word that i hangs from, -1 for the root."""
+    return [len(path) - 1 for path in _paths(heads)]
+
+
+def tree_distance(heads: Sequence[int]) -> list[list[int]]:
+    """Steps between every two words through their common ancestor, negative where the other word stands to the left."""
+    paths = _paths(heads)
+    steps = [[0] * len(heads) for _ in heads]
+    for i, mine in enumerate(paths):
+        for j, other in enumerate(paths[:i]):
+            shared = sum(1 for a, b in zip(mine, other, strict=False) if a == b)
+            steps[j][i] = len(mine) + len(other) - 2 * shared
+            steps[i][j] = -steps[j][i]
+    return steps
+
+
+def _paths(heads: Sequence[int]) -> list[list[int]]:
+    """For each word the words from the root down to it."""
+    paths = []
+    for word in range(len(heads)):
+        path = [word]
+        while (head := heads[path[-1]]) >= 0:
+            if head >= len(heads) or len(path) > len(heads):
+                raise UserError(f"word {word + 1} of {len(heads)} does not hang from the root: heads {list(heads)}")
+            path.append(head)
+        paths.append(path[::-1])
+    return paths

@@ -1,0 +1,27 @@
+"""How weights begin: variance kept through the layers, and quiet branches at the start of a deep stack."""
+
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+
+from regard.parts.blocks import Block
+
+
+@torch.no_grad()
+def begin(model: nn.Module, *streams: Iterable[nn.Module]) -> None:
+    """Xavier matrices and small tables; what the blocks of a stream add to it is divided by the root of their number."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    for stream in streams:
+        blocks = [block for block in stream if isinstance(block, Block)]
+        branches = sum(3 if block.cross is not None else 2 for block in blocks)
+        for block in blocks:
+            for name, module in block.named_modules():
+                if isinstance(module, nn.Linear) and name.endswith(("out", "down")):
+                    module.weight.mul_(branches**-0.5)

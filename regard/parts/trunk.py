@@ -1,0 +1,87 @@
+"""The trunk: the settings that every transformer shares, and the stack of blocks that they describe."""
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from regard.core.errors import ConfigError
+from regard.parts.attention import Additive, Attention, Full
+from regard.parts.blocks import Block, Stack
+from regard.parts.experts import Feed
+from regard.parts.feed import GELU
+from regard.parts.multihead import MultiHead, head_size
+from regard.parts.norms import LayerNorm, Norm
+from regard.parts.positions import Position, Sinusoid
+from regard.parts.wiring import PreNorm, Wiring
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trunk:
+    width: int = 128
+    layers: int = 4
+    heads: int = 4
+    key_heads: int | None = None  # None: as many as heads; fewer share keys and values in groups
+    size: int | None = None  # of a head; None: width divided among the heads
+    attention: Attention = Full()
+    position: Position = Sinusoid()
+    feed: Feed = GELU()
+    norm: Norm = LayerNorm()
+    query_norm: Norm | None = None  # on queries and keys, inside each head
+    wiring: Wiring = PreNorm()
+    dropout: float = 0.1
+    bias: bool = True  # of the linear layers
+
+    def __post_init__(self) -> None:
+        for name in ("width", "layers", "heads"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name}: must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout: must be at least 0 and below 1, not {self.dropout}")
+        if self.size is None:
+            head_size(self.width, self.heads)
+        if self.key_heads is not None and (self.key_heads < 1 or self.heads % self.key_heads):
+            raise ConfigError(f"key_heads: heads {self.heads} is not divisible by {self.key_heads}")
+
+    def block(self, *, causal: bool = False, cross: bool = False) -> Block:
+        """A block of an encoder, or with `causal` of a decoder, or with `cross` of one that reads a memory."""
+        kind = type(self.attention).__name__
+        if causal and not self.attention.hides_future:
+            raise ConfigError(f"attention: {kind} cannot hide the future, and this model writes left to right")
+        looks_across = self.attention if isinstance(self.attention, Full | Additive) else Full()
+        return Block(
+            self.width,
+            attend=self._heads(self.attention),
+            feed=self.feed.build(self.width, self.bias),
+            norm=self.norm,
+            wiring=self.wiring,
+            dropout=self.dropout,
+            cross=self._heads(looks_across) if cross else None,
+        )
+
+    def stack(
+        self, *, causal: bool, cross: bool = False, layers: int | None = None, position: Position | None = None
+    ) -> Stack:
+        """Blocks in a row with their position code."""
+        position = position or self.position
+        if position.relates and not self.attention.takes_bias:
+            name, kind = type(position).__name__, type(self.attention).__name__
+            raise ConfigError(f"position: {name} adds to the score of each key, and {kind} attention has none")
+        size = self.size or head_size(self.width, self.heads)
+        code = position.build(self.width, self.heads, size, causal)
+        blocks = [self.block(causal=causal, cross=cross) for _ in range(layers or self.layers)]
+        return Stack(blocks, code, self.last_norm())
+
+    def last_norm(self) -> nn.Module:
+        """What ends a row of blocks: pre-norm blocks leave their sum unnormed."""
+        return self.norm.build(self.width) if self.wiring.ends_with_norm else nn.Identity()
+
+    def _heads(self, attention: Attention) -> MultiHead:
+        return MultiHead(
+            self.width,
+            self.heads,
+            attention,
+            key_heads=self.key_heads,
+            size=self.size,
+            norm=self.query_norm,
+            bias=self.bias,
+        )
