@@ -10,6 +10,7 @@ The union is the table of variants; there is no registry beside it.
 import dataclasses
 import types
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -58,7 +59,7 @@ def from_yaml(kind: type[Config], path: Path) -> Config:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, or a date like 2020-13-45
         line = str(error).splitlines()[-1].strip()
         raise ConfigError(f"{path}: is not YAML ({line})") from None
     try:
@@ -81,9 +82,10 @@ def override(config: Config, changes: Mapping[str, Any], kind: Any = None) -> Co
                 place[name] = {"kind": place[name]}
             if not isinstance(place.get(name), dict):
                 parent = ".".join(path[: depth + 1])
-                raise ConfigError(f"{key}: {parent!r} has no settings below it" if name in place else _unknown(parent, place))
+                known = name in place
+                raise ConfigError(f"{key}: {parent!r} has no settings below it" if known else _unknown(parent, place))
             place = place[name]
-        place[last] = changes[key]
+        place[last] = deepcopy(to_dict(changes[key]))  # keys below it must not change the caller's own
     return from_dict(kind or type(config), data)
 
 
@@ -103,9 +105,9 @@ def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
         name = data.get("kind", next(iter(configs)) if len(configs) == 1 else None)
         if name is None:
             raise ConfigError(f"{where}: needs a `kind`, one of {', '.join(configs)}")
-        if name not in configs:
+        if not isinstance(name, str) or name not in configs:
             raise ConfigError(f"{where}: unknown kind {name!r}; {did_you_mean(str(name), configs)}")
-        return from_dict(configs[str(name)], data, where)
+        return from_dict(configs[name], data, where)
     if len(plain) == 1:
         return from_dict(plain[0], data, where)
     raise ConfigError(f"{where}: expects one of {', '.join(configs) or members}, not {data!r}")

@@ -16,6 +16,13 @@ class ConfigError(UserError, ValueError):
     exit_code = 2
 
 
+def at_least(least: int, **settings: int | None) -> None:
+    """Refuse settings that are too small to mean anything, before they become a division by zero somewhere else."""
+    for name, value in settings.items():
+        if value is not None and value < least:
+            raise ConfigError(f"{name}: must be at least {least}, not {value}")
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of an error line about an unknown word: the nearest known one, or all of them."""
     known = sorted(known)

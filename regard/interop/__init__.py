@@ -1,0 +1,1 @@
+"""Doors to other tools: Hugging Face folders in and out."""

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import at_least
 from regard.core.shapes import Labels, Logits, States, Tokens, Valid
 from regard.parts.embed import Words
 from regard.parts.masks import Mask, Padding
@@ -32,14 +32,21 @@ class NameLabel:
     labels: int
 
     def __post_init__(self) -> None:
-        if self.labels < 1:
-            raise ConfigError(f"labels: must be at least 1, not {self.labels}")
+        at_least(1, labels=self.labels)
 
     def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
         return LabelHead(width, self.labels, dropout)
 
 
-Head = FillWords | NameLabel
+@dataclass(frozen=True)
+class GiveStates:
+    """No head: the states of every token, for whoever reads them."""
+
+    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
+        return nn.Identity()
+
+
+Head = FillWords | NameLabel | GiveStates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +56,10 @@ class BERT(Trunk):
     position: Position = Learned(512)
     wiring: Wiring = PostNorm()
     head: Head = FillWords()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(1, vocab=self.vocab, segments=self.segments)
 
     def build(self) -> "BERTModel":
         return BERTModel(self)
@@ -68,7 +79,7 @@ class BERTModel(nn.Module):
 
     def forward(
         self, tokens: Tokens, valid: Valid | None = None, segments: Tokens | None = None, places: Places | None = None
-    ) -> Logits | Labels:
+    ) -> Logits | Labels | States:
         states = self.read(tokens, valid, segments, places)
         if isinstance(self.head, FillHead):
             return self.words.logits(self.head(states))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from regard.core.errors import at_least
 from regard.core.shapes import Logits, Tokens
 from regard.parts.cache import Cache
 from regard.parts.embed import Words
@@ -18,6 +19,10 @@ class GPT(Trunk):
     vocab: int
     position: Position = Rotary()
     tied: bool = True  # the head shares the table of the words
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(1, vocab=self.vocab)
 
     def build(self) -> "GPTModel":
         return GPTModel(self)

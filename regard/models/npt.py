@@ -28,6 +28,8 @@ class NPT(Trunk):
         super().__post_init__()
         if not self.categories or min(self.categories) < 0:
             raise ConfigError(f"categories: needs a count for each column, 0 for numbers, not {self.categories}")
+        if not isinstance(self.position, NoPosition):
+            raise ConfigError(f"position: rows of a table have no order, so NoPosition, not {self.position}")
 
     def build(self) -> "NPTModel":
         return NPTModel(self)

@@ -1,7 +1,7 @@
 """Sequence to sequence by recurrence, with and without attention (Sutskever et al., 2014; Bahdanau, 2015; Luong, 2015).
 
-Without attention the decoder knows the source only through the state that the encoder ends in. With it, every step looks
-back at all the encoder's states: the same operator that the Transformer is made of.
+Without attention the decoder knows the source only through the state that the encoder ends in. With it, every step
+looks back at all the encoder's states: the same operator that the Transformer is made of.
 """
 
 from dataclasses import dataclass, replace
@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Logits, States, Tokens, Valid
-from regard.parts.attention import Attention
+from regard.parts.attention import Additive, Full
 from regard.parts.embed import Words
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
@@ -26,15 +26,16 @@ class RNN:
     width: int = 256
     layers: int = 1
     cell: Cell = LSTM()
-    attention: Attention | None = None  # None: only the encoder's last state is carried over
+    attention: Full | Additive | None = None  # None: only the encoder's last state is carried over
     dropout: float = 0.2
     tied: bool = True
 
     def __post_init__(self) -> None:
         if self.width < 2 or self.width % 2:
             raise ConfigError(f"width: must be even (half reads each way), not {self.width}")
-        if self.layers < 1:
-            raise ConfigError(f"layers: must be at least 1, not {self.layers}")
+        at_least(1, vocab=self.vocab, target_vocab=self.target_vocab, layers=self.layers)
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout: must be at least 0 and below 1, not {self.dropout}")
 
     def build(self) -> "RNNModel":
         return RNNModel(self)
@@ -50,7 +51,9 @@ class Recalling:
 
     def select(self, rows: Tensor) -> "Recalling":
         return Recalling(
-            self.memory[rows], None if self.valid is None else self.valid[rows], tuple(part[:, rows] for part in self.carry)
+            self.memory[rows],
+            None if self.valid is None else self.valid[rows],
+            tuple(part[:, rows] for part in self.carry),
         )
 
 

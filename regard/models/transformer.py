@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
 
+from regard.core.errors import at_least
 from regard.core.shapes import Logits, States, Tokens, Valid
 from regard.parts.cache import Cache
 from regard.parts.embed import Words
@@ -23,6 +24,10 @@ class Transformer(Trunk):
     embed_scale: float | None = None  # None: the square root of the width
     logit_scale: float = 1.0
     logit_bias: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(1, vocab=self.vocab, target_vocab=self.target_vocab, decoder_layers=self.decoder_layers)
 
     def build(self) -> "TransformerModel":
         return TransformerModel(self)

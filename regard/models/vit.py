@@ -6,7 +6,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Images, Labels
 from regard.parts.embed import Patches, first_token
 from regard.parts.positions import Learned, Places, Position
@@ -25,6 +25,7 @@ class ViT(Trunk):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        at_least(1, labels=self.labels, image=self.image, patch=self.patch, channels=self.channels)
         if self.image % self.patch:
             raise ConfigError(f"image {self.image} is not divisible by patch {self.patch}")
 

@@ -18,6 +18,8 @@ from regard.parts.positions import (
     Relative,
     Rotary,
     Sinusoid,
+    Stretch,
+    StretchSlow,
     Tree,
 )
 from regard.parts.recurrent import GRU, LSTM, Cell
@@ -25,9 +27,9 @@ from regard.parts.taps import listen
 from regard.parts.wiring import NoResidual, PostNorm, PreNorm, Wiring
 
 __all__ = [
-    "ALiBi", "Additive", "Attention", "BigBird", "Block", "Buckets", "Cache", "Causal", "Cell", "Compressed", "Experts",
-    "Feed", "Full", "GELU", "GRU", "GeGLU", "Given", "KeyValues", "LSTM", "LayerNorm", "Learned", "Linformer", "Mask",
+    "GELU", "GRU", "LSTM", "ALiBi", "Additive", "Attention", "BigBird", "Block", "Buckets", "Cache", "Causal", "Cell",
+    "Compressed", "Experts", "Feed", "Full", "GeGLU", "Given", "KeyValues", "LayerNorm", "Learned", "Linformer", "Mask",
     "MultiHead", "Nearby", "NoFeed", "NoNorm", "NoPosition", "NoResidual", "Norm", "Packed", "Padding", "Places",
     "Position", "PostNorm", "PreNorm", "Prefix", "RMSNorm", "ReLU", "Relative", "Rotary", "SiLU", "Sinusoid",
-    "SquaredReLU", "Stack", "SwiGLU", "TanhGELU", "Tree", "Window", "Wiring", "listen",
+    "SquaredReLU", "Stack", "Stretch", "StretchSlow", "SwiGLU", "TanhGELU", "Tree", "Window", "Wiring", "listen",
 ]  # fmt: skip

@@ -22,7 +22,8 @@ class KeyValues:
         return self.stored()
 
     def stored(self) -> tuple[Tensor, Tensor]:
-        assert self._keys is not None and self._values is not None, "nothing has been stored yet"
+        assert self._keys is not None, "nothing has been stored yet"
+        assert self._values is not None
         return self._keys[:, :, : self.length], self._values[:, :, : self.length]
 
     def select(self, rows: Tensor) -> None:
@@ -47,13 +48,15 @@ class Cache:
 
     def __init__(self, layers: int, capacity: int = 64):
         self.own = [KeyValues(capacity) for _ in range(layers)]
-        self.memory = [KeyValues(1) for _ in range(layers)]  # filled once, to its exact length
+        self.memory = [KeyValues(1) for _ in range(layers)]  # filled once, at the first step
 
     @property
     def length(self) -> int:
         """Tokens read so far."""
         return self.own[0].length if self.own else 0
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: Tensor) -> "Cache":
+        """These rows of the batch, in this order; like every state of a decoder it gives what to go on with."""
         for part in (*self.own, *self.memory):
             part.select(rows)
+        return self

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Images, Logits, States, Tokens
 
 
@@ -13,11 +13,17 @@ class Words(nn.Module):
     """Tokens in, scores over the vocabulary out; tied, both directions share one table (Press & Wolf, 2017)."""
 
     def __init__(
-        self, vocab: int, width: int, *, tied: bool = True, scale: float = 1.0, bias: bool = False, logit_scale: float = 1.0
+        self,
+        vocab: int,
+        width: int,
+        *,
+        tied: bool = True,
+        scale: float = 1.0,
+        bias: bool = False,
+        logit_scale: float = 1.0,
     ):
         super().__init__()
-        if vocab < 1:
-            raise ConfigError(f"vocab: must be at least 1, not {vocab}")
+        at_least(1, vocab=vocab)
         self.scale, self.logit_scale = scale, logit_scale
         self.table = nn.Embedding(vocab, width)
         self.head = None if tied else nn.Parameter(torch.randn(vocab, width) * width**-0.5)

@@ -1,4 +1,4 @@
-"""Feed-forward: each token by itself, widened, bent and narrowed again. Without it, stacked attention only re-averages."""
+"""Feed-forward: each token by itself, widened, bent and narrowed again. Without it, stacked attention only averages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

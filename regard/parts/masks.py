@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 Index = Int[Tensor, "..."]
-Allowed = Bool[Tensor, "batch ..."]
+Allowed = Bool[Tensor, "#batch ..."]  # a batch of 1 where the rule is the same for all rows
 
 
 class Mask:

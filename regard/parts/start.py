@@ -10,7 +10,7 @@ from regard.parts.blocks import Block
 
 @torch.no_grad()
 def begin(model: nn.Module, *streams: Iterable[nn.Module]) -> None:
-    """Xavier matrices and small tables; what the blocks of a stream add to it is divided by the root of their number."""
+    """Xavier matrices and small tables; what the blocks of a stream add is divided by the root of their number."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)

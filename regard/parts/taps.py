@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 
 class Tap(nn.Module):
-    """A named place that somebody may listen at. Unwatched it costs nothing: the model asks before it builds a pattern."""
+    """A named place where somebody may listen. Unwatched it costs nothing: a model asks before it builds a pattern."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 from regard.parts.attention import Additive, Attention, Full
 from regard.parts.blocks import Block, Stack
 from regard.parts.experts import Feed
@@ -30,16 +30,16 @@ class Trunk:
     wiring: Wiring = PreNorm()
     dropout: float = 0.1
     bias: bool = True  # of the linear layers
+    query_bias: bool | None = None  # of queries, keys and values; None: as `bias`
+    feed_bias: bool | None = None  # of the feed-forward; None: as `bias`
 
     def __post_init__(self) -> None:
-        for name in ("width", "layers", "heads"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}: must be at least 1, not {getattr(self, name)}")
+        at_least(1, width=self.width, layers=self.layers, heads=self.heads, key_heads=self.key_heads, size=self.size)
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout: must be at least 0 and below 1, not {self.dropout}")
         if self.size is None:
             head_size(self.width, self.heads)
-        if self.key_heads is not None and (self.key_heads < 1 or self.heads % self.key_heads):
+        if self.key_heads is not None and self.heads % self.key_heads:
             raise ConfigError(f"key_heads: heads {self.heads} is not divisible by {self.key_heads}")
 
     def block(self, *, causal: bool = False, cross: bool = False) -> Block:
@@ -51,7 +51,7 @@ class Trunk:
         return Block(
             self.width,
             attend=self._heads(self.attention),
-            feed=self.feed.build(self.width, self.bias),
+            feed=self.feed.build(self.width, self.bias if self.feed_bias is None else self.feed_bias),
             norm=self.norm,
             wiring=self.wiring,
             dropout=self.dropout,
@@ -83,5 +83,6 @@ class Trunk:
             key_heads=self.key_heads,
             size=self.size,
             norm=self.query_norm,
-            bias=self.bias,
+            bias=self.bias if self.query_bias is None else self.query_bias,
+            out_bias=self.bias,
         )

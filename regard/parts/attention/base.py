@@ -1,6 +1,6 @@
 """What every attention is: a soft lookup of queries among keys, answering with values."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -10,6 +10,7 @@ from regard.core.shapes import Found, Keys, Pattern, Queries, Values
 from regard.parts.masks import Allowed, Index, Mask
 
 
+@runtime_checkable  # so that tests can check it
 class Bias(Protocol):
     """A term that a position code adds to the scores, asked only where an attention looks."""
 

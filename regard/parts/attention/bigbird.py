@@ -11,6 +11,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, Bias
@@ -29,6 +30,12 @@ class BigBird:
     hides_future = True
     takes_bias = True
 
+    def __post_init__(self) -> None:
+        at_least(1, block=self.block, window=self.window)
+        at_least(0, globals=self.globals, random=self.random)
+        if self.window % 2 == 0:
+            raise ConfigError(f"window: must be odd (a block, and as many to either side), not {self.window}")
+
     def build(self, heads: int, size: int) -> "BigBirdAttention":
         return BigBirdAttention(self, size)
 
@@ -43,7 +50,7 @@ class BigBirdAttention(Attention):
         block, length = self.config.block, k.shape[-2]
         blocks = -(-length // block)
         rule, causal = self._rule(length, mask)
-        if q.shape[-2] != length or blocks <= self.config.window:
+        if q.shape[-2] != length or blocks <= self.config.window + self.config.globals:
             return self.full(q, k, v, rule, bias)
         table = seen_blocks(self.config, blocks, causal).to(q.device)
         found = attend_to_blocks(q, k, v, table, block, self.full.scale, rule, bias)
@@ -92,7 +99,7 @@ def random_blocks(config: BigBird, blocks: int, causal: bool) -> Tensor:
         drawn = draw.sample(choices, min(config.random, len(choices))) if mine >= config.globals else []
         drawn = [other if other < blocks else -1 for other in drawn]
         rows.append(drawn + [-1] * (config.random - len(drawn)))
-    return torch.tensor(rows).view(blocks, config.random)
+    return torch.tensor(rows, dtype=torch.long).view(blocks, config.random)
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, Bias
 from regard.parts.attention.full import FullAttention
@@ -22,12 +22,15 @@ class Compressed:
     hides_future = True
     takes_bias = False
 
+    def __post_init__(self) -> None:
+        at_least(1, stride=self.stride)
+
     def build(self, heads: int, size: int) -> "CompressedAttention":
         return CompressedAttention(heads, size, self.stride)
 
 
 class CompressedAttention(Attention):
-    """Slot 0 is learned and always visible: the first queries come before any complete slot and need a place to look."""
+    """Slot 0 is learned and always visible: the first queries come before any complete slot and must look somewhere."""
 
     def __init__(self, heads: int, size: int, stride: int):
         super().__init__()

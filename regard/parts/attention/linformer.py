@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, Bias
 from regard.parts.attention.full import FullAttention
@@ -21,6 +21,9 @@ class Linformer:
     length: int = 512  # the longest sequence it can fold
     hides_future = False
     takes_bias = False
+
+    def __post_init__(self) -> None:
+        at_least(1, slots=self.slots, length=self.length)
 
     def build(self, heads: int, size: int) -> "LinformerAttention":
         return LinformerAttention(self.slots, self.length, size)
@@ -46,7 +49,7 @@ class LinformerAttention(Attention):
         if length > longest:
             raise ConfigError(f"Linformer folds at most {longest} keys and was given {length}: raise attention.length")
         if bias is not None or (mask is not None and not mask.same_for_all):
-            raise ConfigError("Linformer mixes all keys into its slots: it can hide padding, but takes no other mask or bias")
+            raise ConfigError("Linformer mixes all keys into its slots: it hides padding; no other mask and no bias")
         if mask is not None:  # a key that nobody may see must not reach a slot
             key = torch.arange(length, device=k.device)
             real = mask.at(key, key)[:, None, :, None]

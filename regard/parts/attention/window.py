@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
+from regard.core.errors import at_least
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, Bias
 from regard.parts.attention.blocks import attend_to_blocks
@@ -16,6 +17,9 @@ class Window:
     reach: int = 64  # a query sees itself and reach - 1 keys to either side
     hides_future = True
     takes_bias = True
+
+    def __post_init__(self) -> None:
+        at_least(1, reach=self.reach)
 
     def build(self, heads: int, size: int) -> "WindowAttention":
         return WindowAttention(size, self.reach)

@@ -5,7 +5,7 @@ from regard.parts.positions.base import NoPosition, Places, PositionCode
 from regard.parts.positions.buckets import Buckets
 from regard.parts.positions.learned import Learned
 from regard.parts.positions.relative import Relative
-from regard.parts.positions.rotary import Rotary
+from regard.parts.positions.rotary import Rotary, Stretch, StretchSlow
 from regard.parts.positions.sinusoid import Sinusoid
 from regard.parts.positions.tree import Tree, tree_depth, tree_distance
 
@@ -13,5 +13,5 @@ Position = NoPosition | Sinusoid | Learned | Relative | Tree | Rotary | ALiBi | 
 
 __all__ = [
     "ALiBi", "Buckets", "Learned", "NoPosition", "Places", "Position", "PositionCode", "Relative", "Rotary", "Sinusoid",
-    "Tree", "tree_depth", "tree_distance",
+    "Stretch", "StretchSlow", "Tree", "tree_depth", "tree_distance",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from regard.parts.attention.base import Bias
 class Places:
     """Where each token stands: its number in the text and, where a parse is known, its place in the tree."""
 
-    index: Int[Tensor, "batch length"]  # a batch of 1 serves all rows
+    index: Int[Tensor, "#batch length"]  # a batch of 1 serves all rows
     depth: Int[Tensor, "batch length"] | None = None  # steps to the root
     distance: Int[Tensor, "batch length length"] | None = None  # steps between words, negative to the left
 

@@ -1,4 +1,4 @@
-"""Bucketed distances: a learned score for each head and range of distances, fine nearby, coarse far (T5, Raffel 2020)."""
+"""Bucketed distances: a learned score for each head and range of distances, fine near, coarse far (T5, Raffel 2020)."""
 
 import math
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.errors import ConfigError, at_least
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
 from regard.parts.positions.base import Places, PositionCode
@@ -17,6 +18,11 @@ class Buckets:
     count: int = 32
     far: int = 128  # distances from here on share the last bucket
     relates = True
+
+    def __post_init__(self) -> None:
+        at_least(4, count=self.count)  # both ways, near and far
+        if self.far <= self.count // 2:
+            raise ConfigError(f"far: must be beyond the {self.count // 2} buckets of one distance each, not {self.far}")
 
     def build(self, width: int, heads: int, size: int, causal: bool) -> "BucketsCode":
         return BucketsCode(self.count, self.far, heads, causal)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import States
 from regard.parts.positions.base import Places, PositionCode
 
@@ -13,6 +13,9 @@ from regard.parts.positions.base import Places, PositionCode
 class Learned:
     length: int = 512
     relates = False
+
+    def __post_init__(self) -> None:
+        at_least(1, length=self.length)
 
     def build(self, width: int, heads: int, size: int, causal: bool) -> "LearnedCode":
         return LearnedCode(self.length, width)
@@ -26,5 +29,5 @@ class LearnedCode(PositionCode):
     def embed(self, x: States, places: Places) -> States:
         longest, needed = self.table.num_embeddings, int(places.index.max()) + 1
         if needed > longest:
-            raise ConfigError(f"the text has {needed} places and the learned position table {longest}: raise position.length")
+            raise ConfigError(f"the text has {needed} places, the table of positions {longest}: raise position.length")
         return x + self.table(places.index)

@@ -1,6 +1,6 @@
 """Relative positions: a query meets each key with a vector for the distance between them (Shaw et al., 2018).
 
-One table serves all heads and layers. Values carry no position: the paper's own ablation found that half to add nothing.
+One table serves all heads and layers. Values carry no position: the paper's own ablation found that to add nothing.
 """
 
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.errors import at_least
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
 from regard.parts.positions.base import Places, PositionCode
@@ -18,6 +19,9 @@ from regard.parts.positions.base import Places, PositionCode
 class Relative:
     reach: int = 16  # distances beyond it count as it
     relates = True
+
+    def __post_init__(self) -> None:
+        at_least(0, reach=self.reach)
 
     def build(self, width: int, heads: int, size: int, causal: bool) -> "RelativeCode":
         return RelativeCode(self.reach, size)

@@ -1,5 +1,6 @@
-"""Rotary positions: queries and keys turn with their place, so that a match depends on the distance (Su et al., 2021)."""
+"""Rotary positions: queries and keys turn with their place, so a match depends on the distance (Su et al., 2021)."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -11,26 +12,64 @@ from regard.parts.positions.base import Places, PositionCode
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """Places are divided, so that a longer text fits the turns that were learned (Chen et al., 2023)."""
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        if not self.factor > 0:
+            raise ConfigError(f"factor: must be above 0, not {self.factor}")
+
+    def slow(self, rates: Tensor) -> Tensor:
+        return rates / self.factor
+
+
+@dataclass(frozen=True)
+class StretchSlow:
+    """Only slow turns are stretched; fast ones, which tell neighbours apart, stay as they are (Llama 3.1, 2024)."""
+
+    factor: float
+    length: int  # of the texts that the turns were learned on
+    low: float = 1.0  # turns that go round fewer times than this in `length` are stretched
+    high: float = 4.0  # turns that go round more often stay; between the two the change is gradual
+
+    def __post_init__(self) -> None:
+        if not (self.factor > 0 and self.length > 0 and self.low < self.high):
+            raise ConfigError(f"{self}: needs factor and length above 0, and low below high")
+
+    def slow(self, rates: Tensor) -> Tensor:
+        rounds = self.length * rates / (2 * math.pi)
+        kept = ((rounds - self.low) / (self.high - self.low)).clamp(0, 1)
+        return (1 - kept) * rates / self.factor + kept * rates
+
+
+Scaling = Stretch | StretchSlow
+
+
+@dataclass(frozen=True)
 class Rotary:
     base: float = 10000.0
+    scaling: Scaling | None = None
     relates = False
 
     def build(self, width: int, heads: int, size: int, causal: bool) -> "RotaryCode":
         if size % 2:
             raise ConfigError(f"head size {size} is odd: rotary positions turn pairs")
-        return RotaryCode(self.base)
+        return RotaryCode(self.base, self.scaling)
 
 
 class RotaryCode(PositionCode):
     """The first half of a head is paired with the second."""
 
-    def __init__(self, base: float):
+    def __init__(self, base: float, scaling: Scaling | None = None):
         super().__init__()
-        self.base = base
+        self.base, self.scaling = base, scaling
 
     def turn(self, x: Float[Tensor, "batch heads length size"], places: Places) -> Tensor:
         size = x.shape[-1]
-        rates = self.base ** (-torch.arange(0, size, 2, device=x.device, dtype=torch.float32) / size)
+        rates = 1 / self.base ** (torch.arange(0, size, 2, device=x.device, dtype=torch.float32) / size)
+        rates = rates if self.scaling is None else self.scaling.slow(rates)
         angles = places.index[:, None, :, None] * rates
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         one, other = x.chunk(2, -1)

@@ -1,4 +1,4 @@
-"""Tree positions: depth in the dependency tree as the place, steps through the tree as the distance (Wang et al., 2019)."""
+"""Tree positions: depth in the dependency tree as the place, steps through it as the distance (Wang et al., 2019)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from regard.core.errors import ConfigError, UserError
+from regard.core.errors import ConfigError, UserError, at_least
 from regard.core.shapes import States
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
@@ -21,6 +21,9 @@ class Tree:
     reach: int = 16  # longer paths through the tree count as this long
     base: float = 10000.0
     relates = True
+
+    def __post_init__(self) -> None:
+        at_least(0, reach=self.reach)
 
     def build(self, width: int, heads: int, size: int, causal: bool) -> "TreeCode":
         if causal:

@@ -1,0 +1,42 @@
+"""Tensors in files: safetensors only, and each file carries a digest of its contents that is checked when it is read."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from regard.core.errors import UserError
+from regard.core.files import replacing
+
+
+def save(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as temporary:
+        save_file(plain, temporary, metadata={"sha256": digest(plain)})
+
+
+def load(path: Path) -> dict[str, Tensor]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118: not a dictionary
+            written = (file.metadata() or {}).get("sha256")
+    except FileNotFoundError:
+        raise UserError(f"{path}: is missing") from None
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: is damaged ({error})") from None
+    if written is not None and written != digest(tensors):
+        raise UserError(f"{path}: is damaged (its contents do not match the digest written with them)")
+    return tensors
+
+
+def digest(tensors: Mapping[str, Tensor]) -> str:
+    total = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        total.update(tensor.flatten().view(torch.uint8).numpy().data)
+    return total.hexdigest()

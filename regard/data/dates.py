@@ -1,0 +1,110 @@
+"""Written dates in seven languages and the ISO date that each means: a small translation job that needs no files."""
+
+import datetime
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from regard.core.errors import ConfigError
+from regard.core.machine import seed_for
+
+
+@dataclass(frozen=True)
+class Language:
+    months: tuple[str, ...]
+    days: tuple[str, ...]  # of the week, Monday first
+    forms: tuple[str, ...]  # {d} day, {dd} with a zero, {th} ordinal, {m} month's name, {mm} its number, {y}, {w} weekday
+
+
+LANGUAGES = {
+    "English": Language(
+        tuple("January February March April May June July August September October November December".split()),
+        tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()),
+        ("{d} {m} {y}", "{m} {d}, {y}", "the {th} of {m}, {y}", "{w}, {d} {m} {y}", "{w} the {th} of {m} {y}", "{m} {th}, {y}"),
+    ),
+    "German": Language(
+        tuple("Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()),
+        tuple("Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split()),
+        ("{d}. {m} {y}", "{w}, den {d}. {m} {y}", "am {d}. {m} {y}", "{dd}.{mm}.{y}", "{w}, {d}. {m} {y}"),
+    ),
+    "French": Language(
+        tuple("janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()),
+        tuple("lundi mardi mercredi jeudi vendredi samedi dimanche".split()),
+        ("{d} {m} {y}", "le {d} {m} {y}", "{w} {d} {m} {y}", "le {w} {d} {m} {y}"),
+    ),
+    "Spanish": Language(
+        tuple("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split()),
+        tuple("lunes martes miércoles jueves viernes sábado domingo".split()),
+        ("{d} de {m} de {y}", "el {d} de {m} de {y}", "{w}, {d} de {m} de {y}"),
+    ),
+    "Italian": Language(
+        tuple("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre".split()),
+        tuple("lunedì martedì mercoledì giovedì venerdì sabato domenica".split()),
+        ("{d} {m} {y}", "il {d} {m} {y}", "{w} {d} {m} {y}"),
+    ),
+    "Dutch": Language(
+        tuple("januari februari maart april mei juni juli augustus september oktober november december".split()),
+        tuple("maandag dinsdag woensdag donderdag vrijdag zaterdag zondag".split()),
+        ("{d} {m} {y}", "{w} {d} {m} {y}", "op {d} {m} {y}"),
+    ),
+    "Portuguese": Language(
+        tuple("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro".split()),
+        tuple("segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo".split()),
+        ("{d} de {m} de {y}", "{w}, {d} de {m} de {y}", "em {d} de {m} de {y}"),
+    ),
+}
+
+Pair = tuple[str, str]  # as written, as ISO
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Whole days are held out: no day of the validation or test pairs is ever seen in training, in any language."""
+
+    train: int = 20_000
+    valid: int = 500
+    test: int = 1_000
+    first_year: int = 1900
+    last_year: int = 2099
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.train, self.valid, self.test) < 1:
+            raise ConfigError("train, valid and test: each needs at least 1 pair")
+        if not 1 <= self.first_year <= self.last_year <= 9999:
+            raise ConfigError(f"first_year {self.first_year} to last_year {self.last_year} is no span of years")
+
+    def read(self) -> dict[str, list[Pair]]:
+        dice = random.Random(seed_for("dates", self.seed))
+        first = datetime.date(self.first_year, 1, 1).toordinal()
+        days = list(range(first, datetime.date(self.last_year, 12, 31).toordinal() + 1))
+        dice.shuffle(days)
+        tenth = len(days) // 10
+        spans = {"train": days[2 * tenth :], "valid": days[:tenth], "test": days[tenth : 2 * tenth]}
+        return {name: _pairs(span, getattr(self, name), dice) for name, span in spans.items()}
+
+
+def write(day: datetime.date, language: Language, form: str) -> str:
+    return form.format(
+        d=day.day,
+        dd=f"{day.day:02d}",
+        th=f"{day.day}{_ordinal(day.day)}",
+        m=language.months[day.month - 1],
+        mm=f"{day.month:02d}",
+        y=day.year,
+        w=language.days[day.weekday()],
+    )
+
+
+def _pairs(days: Sequence[int], count: int, dice: random.Random) -> list[Pair]:
+    pairs = []
+    for _ in range(count):
+        day = datetime.date.fromordinal(dice.choice(days))
+        language = LANGUAGES[dice.choice(list(LANGUAGES))]
+        written = write(day, language, dice.choice(language.forms))
+        pairs.append((written if dice.random() < 0.8 else written.lower(), day.isoformat()))
+    return pairs
+
+
+def _ordinal(day: int) -> str:
+    return "th" if 4 <= day % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")

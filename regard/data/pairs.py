@@ -1,0 +1,77 @@
+"""Pairs: a source text and the target text it should become."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.core.shapes import Tokens, Valid
+from regard.data.order import Order
+from regard.text import Tokenizer
+
+Row = tuple[list[int], list[int]]  # tokens of source and target
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    source: Tokens  # ends with the end token, so that an empty text is still something to look at
+    source_valid: Valid
+    target: Tokens  # starts with the start token
+    answer: Tokens  # the target moved by one: ends with the end token
+    answer_valid: Valid
+
+    @property
+    def rows(self) -> int:
+        return len(self.source)
+
+    @property
+    def size(self) -> int:
+        """Tokens read and written, for the speed on screen."""
+        return int(self.source_valid.sum() + self.answer_valid.sum())
+
+    def part(self, number: int, parts: int) -> "PairBatch":
+        """Every `parts`-th row: how ranks and accumulation share one batch."""
+        return self._each(lambda x: x[number::parts])
+
+    def to(self, device: str) -> "PairBatch":
+        return self._each(lambda x: x.to(device))
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "PairBatch":
+        return PairBatch(*(change(getattr(self, name)) for name in self.__dataclass_fields__))
+
+
+class Pairs:
+    """Rows of tokens as batches: an endless shuffled stream to train on, or one pass in order to measure."""
+
+    fixed_shape = False
+
+    def __init__(self, rows: Sequence[Row], tokenizer: Tokenizer, batch: int, seed: int = 0):
+        self.rows_, self.batch_size = rows, batch
+        self.pad, self.start, self.end = tokenizer.pad, tokenizer.start, tokenizer.end
+        self.order = Order([len(source) + len(target) for source, target in rows], batch, seed)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return self.order.steps_per_epoch
+
+    def batch(self, step: int) -> PairBatch:
+        return self._collate([self.rows_[row] for row in self.order.rows(step)])
+
+    def once(self) -> Iterator[PairBatch]:
+        for first in range(0, len(self.rows_), self.batch_size):
+            yield self._collate(self.rows_[first : first + self.batch_size])
+
+    def _collate(self, rows: Sequence[Row]) -> PairBatch:
+        source, source_valid = pad([[*source, self.end] for source, _ in rows], self.pad)
+        target, _ = pad([[self.start, *target] for _, target in rows], self.pad)
+        answer, answer_valid = pad([[*target, self.end] for _, target in rows], self.pad)
+        return PairBatch(source, source_valid, target, answer, answer_valid)
+
+
+def pad(rows: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
+    """Rows as one rectangle, and which of it is real."""
+    length = max(map(len, rows))
+    filled = torch.tensor([[*row, *[padding] * (length - len(row))] for row in rows])
+    lengths = torch.tensor([len(row) for row in rows])
+    return filled, torch.arange(length) < lengths[:, None]

@@ -1,0 +1,174 @@
+"""Somebody else's folder: its files are read only where they claim to be, and nothing in them is ever run.
+
+A file must lie in the folder under a plain name; JSON is bounded; a pickle is opened by torch's `weights_only` reader
+or not at all. Shapes are known before any tensor is read, so a model is built only when its weights are there.
+"""
+
+import json
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from regard.core.errors import UserError
+
+LARGEST_JSON = 16 * 2**20  # bytes; the labels of ImageNet-21k take two of them
+SINGLE, INDEX, PICKLED = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
+FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+
+
+def has_file(folder: Path, name: str) -> bool:
+    return (folder / name).is_symlink() or (folder / name).exists()
+
+
+def file_in(folder: Path, name: str) -> Path:
+    """The file of that name, which must be a plain name, present, and truly inside the folder."""
+    if name in ("", ".", "..") or any(sign in name for sign in "/\\\0") or not name.isprintable():
+        raise UserError(f"{folder}: {shown(name)} is not the plain name of a file in the folder: refused")
+    path = folder / name
+    if not has_file(folder, name):
+        raise UserError(f"{path}: is missing")
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise UserError(f"{path}: is a link to nowhere") from None
+    if not real.is_relative_to(folder.resolve()):
+        raise UserError(f"{path}: is a link out of the folder: refused; copy the file itself into the folder")
+    if not real.is_file():
+        raise UserError(f"{path}: is not a file")
+    return real
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    path = file_in(folder, name)
+    try:
+        if path.stat().st_size > LARGEST_JSON:
+            raise UserError(f"{path}: has {path.stat().st_size:,} bytes, more than {LARGEST_JSON:,}: refused")
+        data = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except RecursionError:
+        raise UserError(f"{path}: is nested too deeply: refused") from None
+    except ValueError as error:  # not JSON, not UTF-8, or a number with thousands of digits
+        raise UserError(f"{path}: is not JSON ({str(error).splitlines()[0]})") from None
+    if not isinstance(data, dict):
+        raise UserError(f"{path}: holds no JSON object")
+    return data
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is no number that a config can mean")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A tensor in a file: its shape is known from the header, its values are read when asked for."""
+
+    shape: tuple[int, ...]
+    path: Path
+    read: Callable[[], Tensor]
+
+
+class Weights:
+    """The tensors of a folder by name."""
+
+    def __init__(self, stored: Mapping[str, Stored]):
+        self.stored = stored
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.stored
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stored)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return self.stored[name].shape
+
+    def read(self, name: str) -> Tensor:
+        path = self.stored[name].path
+        try:
+            tensor = self.stored[name].read()
+        except SafetensorError as error:
+            raise UserError(f"{path}: {shown(name)} cannot be read ({one_line(error)})") from None
+        if tensor.dtype not in FLOATS:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise UserError(f"{path}: {shown(name)} holds {kind}, not floats: quantised weights are not read")
+        return tensor
+
+    def same(self, one: str, other: str) -> bool:
+        return self.shape(one) == self.shape(other) and torch.equal(self.read(one), self.read(other))
+
+    def renamed(self, names: Mapping[str, str]) -> "Weights":
+        """The same tensors under other names; `names` leads from the new name to the present one."""
+        return Weights({new: self.stored[old] for new, old in names.items()})
+
+
+@contextmanager
+def open_weights(folder: Path) -> Iterator[Weights]:
+    """safetensors, whole or in shards; else a pickle of tensors only."""
+    with ExitStack() as stack:
+        if has_file(folder, SINGLE):
+            yield _open_shards([file_in(folder, SINGLE)], stack)
+        elif has_file(folder, INDEX):
+            yield _open_indexed(folder, stack)
+        elif has_file(folder, PICKLED):
+            yield _open_pickle(file_in(folder, PICKLED))
+        else:
+            raise UserError(f"{folder}: holds no weights ({SINGLE}, {INDEX} or {PICKLED})")
+
+
+def _open_indexed(folder: Path, stack: ExitStack) -> Weights:
+    index = read_json(folder, INDEX).get("weight_map")
+    if not isinstance(index, dict) or not all(isinstance(shard, str) for shard in index.values()):
+        raise UserError(f"{folder / INDEX}: weight_map must lead from the names of tensors to files")
+    weights = _open_shards([file_in(folder, shard) for shard in sorted(set(index.values()))], stack)
+    if lost := [name for name in index if name not in weights]:
+        raise UserError(f"{folder / INDEX}: no shard holds {listed(lost)}")
+    return weights
+
+
+def _open_shards(paths: list[Path], stack: ExitStack) -> Weights:
+    stored: dict[str, Stored] = {}
+    for path in paths:
+        try:
+            file = stack.enter_context(safe_open(path, framework="pt"))
+            for name in file.keys():  # noqa: SIM118: not a dictionary
+                if name in stored:
+                    raise UserError(f"{path}: {shown(name)} is in {stored[name].path.name} too")
+                stored[name] = Stored(tuple(file.get_slice(name).get_shape()), path, partial(file.get_tensor, name))
+        except (SafetensorError, OSError) as error:
+            raise UserError(f"{path}: is not a whole safetensors file ({one_line(error)})") from None
+    return Weights(stored)
+
+
+def _open_pickle(path: Path) -> Weights:
+    try:
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        reason = "it asks to run code" if "weights_only" in str(error) else one_line(error)
+        raise UserError(f"{path}: refused, no plain pickle of tensors ({reason}); ask for safetensors") from None
+    if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) and isinstance(n, str) for n, t in tensors.items()):
+        raise UserError(f"{path}: holds other things than tensors by name; ask for safetensors")
+    return Weights({name: Stored(tuple(t.shape), path, partial(tensors.get, name)) for name, t in tensors.items()})
+
+
+def one_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+
+
+def shown(value: object) -> str:
+    """A value that strangers chose, short and on one line."""
+    text = value if isinstance(value, str) and value.isprintable() else repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def listed(names: list[str], most: int = 8) -> str:
+    some = ", ".join(shown(name) for name in names[:most])
+    return some if len(names) <= most else f"{some} and {len(names) - most:,} more"

@@ -1,0 +1,141 @@
+"""The mapping table of a family: their name, our names, and a change that can be undone.
+
+One table serves both directions. Rows whose names our model does not have fall away (a bias where there is none, a head
+of its own where it is tied), so what the file then still holds is extra, and is told.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from regard.core.errors import ConfigError, UserError
+from regard.interop.folder import Weights, listed, shown
+
+Tensors = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """How one tensor of theirs becomes one or several of ours, and back."""
+
+    ours: Callable[[Tensor], Tensors]
+    theirs: Callable[[Tensors], Tensor]
+
+
+SAME = Change(lambda t: (t,), lambda parts: parts[0])
+FLIP = Change(lambda t: (t.T,), lambda parts: parts[0].T)
+FIRST = Change(lambda t: (t[0],), lambda parts: parts[0][None])  # theirs has a batch of one in front
+FUSED = Change(lambda t: t.chunk(3), lambda parts: torch.cat(parts))
+FLIP_FUSED = Change(lambda t: t.T.chunk(3), lambda parts: torch.cat(parts).T)
+
+
+def fused_by_head(heads: int) -> Change:
+    """Query, key and value of the first head, then those of the second, and so on."""
+    return Change(
+        lambda t: tuple(part.flatten(0, 1) for part in t.unflatten(0, (heads, 3, -1)).unbind(1)),
+        lambda parts: torch.stack([part.unflatten(0, (heads, -1)) for part in parts], 1).flatten(0, 2),
+    )
+
+
+def patches(channels: int, patch: int) -> Change:
+    """Their convolution over patches is our matrix."""
+    return Change(lambda t: (t.flatten(1),), lambda parts: parts[0].unflatten(1, (channels, patch, patch)))
+
+
+@dataclass(frozen=True)
+class Row:
+    theirs: str  # {} stands for the number of the layer
+    ours: tuple[str, ...]
+    change: Change = SAME
+
+    def at(self, layer: int) -> "Row":
+        return Row(self.theirs.format(layer), tuple(name.format(layer) for name in self.ours), self.change)
+
+
+def both(theirs: str, ours: str) -> list[Row]:
+    """Weight and bias under the same name."""
+    return [Row(f"{theirs}.{kind}", (f"{ours}.{kind}",)) for kind in ("weight", "bias")]
+
+
+@dataclass(frozen=True)
+class Table:
+    rows: list[Row]
+    tied: Mapping[str, str] = field(default_factory=dict)  # a copy, and the tensor that it must equal
+    buffers: tuple[str, ...] = ()  # what their code computes again: not read
+    unused: tuple[str, ...] = ()  # what our model has no part for, and answers the same without
+
+
+def fitting(table: Table, ours: Mapping[str, Tensor]) -> list[Row]:
+    """The rows of a model's own tensors, a row for each layer."""
+    layers = 1 + max((int(n) for name in ours for n in re.findall(r"blocks\.(\d+)\.", name)), default=0)
+    numbered = [row.at(n) for row in table.rows for n in (range(layers) if "{}" in row.theirs else [0])]
+    rows = [row for row in numbered if all(name in ours for name in row.ours)]
+    if homeless := sorted(set(ours) - {name for row in rows for name in row.ours}):
+        raise ConfigError(f"{listed(homeless)}: has no place in the Hugging Face model")
+    return rows
+
+
+def check(folder: Path, table: Table, rows: Iterable[Row], ours: Mapping[str, Tensor], weights: Weights) -> list[str]:
+    """Every tensor is there, in shape, and no other; gives the names of those that are left unused."""
+    needed = {row.theirs: _their_shape(row, ours) for row in rows}
+    missing = [name for name in needed if name not in weights]
+    known = (*table.buffers, *(name for name in table.tied if name not in needed))
+    others = [name for name in weights if name not in needed and not _any(known, name)]
+    extra = [name for name in others if not _any(table.unused, name)]
+    wrong = [
+        f"{name} ({_times(weights.shape(name))} on disk, {_times(shape)} needed)"
+        for name, shape in needed.items()
+        if name in weights and weights.shape(name) != shape
+    ]
+    problems = {"missing": missing, "extra": extra, "misshapen": wrong}
+    told = [f"{problem}: {listed(names)}" for problem, names in problems.items() if names]
+    if told:
+        raise UserError(f"{folder}: the weights are not those that config.json describes; {'; '.join(told)}")
+    for copy, main in table.tied.items():
+        if copy in weights and copy not in needed and not weights.same(copy, main):
+            raise UserError(f"{folder}: {copy} differs from {main}, though config.json ties them (tie_word_embeddings)")
+    return sorted(name for name in others if name not in extra)
+
+
+@torch.no_grad()
+def fill(model: nn.Module, rows: Iterable[Row], weights: Weights) -> None:
+    """Copy tensor by tensor, so that no second model is ever in memory."""
+    ours = model.state_dict()
+    for row in rows:
+        for name, part in zip(row.ours, row.change.ours(weights.read(row.theirs)), strict=True):
+            ours[name].copy_(part)
+
+
+def collect(rows: Iterable[Row], ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Our tensors under their names."""
+    return {row.theirs: row.change.theirs(tuple(ours[name] for name in row.ours)).contiguous() for row in rows}
+
+
+def _their_shape(row: Row, ours: Mapping[str, Tensor]) -> tuple[int, ...]:
+    return tuple(row.change.theirs(tuple(ours[name].to("meta") for name in row.ours)).shape)
+
+
+def _any(patterns: Iterable[str], name: str) -> bool:
+    return any(re.fullmatch(re.escape(pattern).replace(r"\{\}", r"\d+"), name) for pattern in patterns)
+
+
+def _times(shape: Iterable[int]) -> str:
+    return "×".join(map(str, shape)) or "a scalar"
+
+
+def canonical(names: Iterable[str], prefix: str, heads: tuple[str, ...], rename: Callable[[str], str]) -> dict[str, str]:
+    """New name to name on disk: a trunk saved by itself lacks the prefix of the whole model."""
+    names = list(names)
+    bare = prefix and not any(name.startswith(prefix) for name in names)
+    renamed: dict[str, str] = {}
+    for name in names:
+        new = rename(name)
+        new = prefix + new if bare and not new.startswith(heads) else new
+        if new in renamed:
+            raise UserError(f"the weights hold both {shown(name)} and {shown(renamed[new])}, which are one tensor")
+        renamed[new] = name
+    return renamed

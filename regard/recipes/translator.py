@@ -1,0 +1,88 @@
+"""Train a translator on pairs: tokenizer, model, training, score, card, in one run folder."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from regard.core.files import write_text
+from regard.data import Pairs
+from regard.recipes.plan import Plan, describe
+from regard.run import TOKENIZER, Run, RunFolder, load_run
+from regard.text import Characters, Tokenizer
+from regard.train import Report, fit, join_ranks
+from regard.train.plot import plot_losses
+
+TextPair = tuple[str, str]
+
+
+def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
+    """Run the plan; the folder then holds all that `load` needs."""
+    texts = plan.data.read()
+    with join_ranks() as ranks:
+        folder = RunFolder(out)
+        with ranks.only_first() as first:
+            if first:
+                folder.open(resume=resume, overwrite=overwrite)
+        tokenizer = _tokenizer(texts["train"], out, resume)
+        plan = replace(plan, model=replace(plan.model, vocab=tokenizer.vocab))
+        with ranks.only_first() as first:
+            if first:
+                folder.write_config(describe(plan))
+                tokenizer.save(out / TOKENIZER)
+        torch.manual_seed(plan.training.seed)
+        model = plan.model.build()
+        rows = {name: _encode(pairs, tokenizer) for name, pairs in texts.items()}
+        report = fit(
+            model,
+            plan.task,
+            Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed),
+            plan.training,
+            folder,
+            valid=Pairs(rows["valid"], tokenizer, plan.training.batch),
+            resume=resume,
+            ranks=ranks,
+        )
+        with ranks.only_first() as first:
+            if first:
+                plot_losses(out)
+                if not report.stopped_by:
+                    exact = share_right(load_run(out), texts["test"])
+                    folder.log(step=report.progress.step, exact=exact)
+                    write_text(out / "card.md", card(plan, report, exact))
+                folder.close()
+    return report
+
+
+def share_right(run: Run, pairs: Sequence[TextPair]) -> float:
+    """The share of pairs whose target the model writes exactly."""
+    answers = run.translate([source for source, _ in pairs])
+    return sum(answer == target for answer, (_, target) in zip(answers, pairs, strict=True)) / len(pairs)
+
+
+def card(plan: Plan, report: Report, exact: float) -> str:
+    settings = describe(plan)
+    progress = report.progress
+    return f"""# {type(plan.model).__name__} for {type(plan.task).__name__.lower()}
+
+- data: {plan.data}
+- held-out pairs written exactly: {exact:.1%}
+- best validation loss: {progress.best:.4f} nats a token, at step {progress.best_step:,} of {progress.step:,}
+- trained for {progress.seconds:.0f} s, {settings["threads"]} threads, torch {settings["torch"]}, seed {plan.training.seed}
+- steps skipped because their gradient was not finite: {progress.skipped}
+
+    {settings["command"]}
+"""
+
+
+def _tokenizer(pairs: Sequence[TextPair], out: Path, resume: bool) -> Tokenizer:
+    if resume and (out / TOKENIZER).exists():
+        return Tokenizer.load(out / TOKENIZER)
+    return Characters().train(text for pair in pairs for text in pair)
+
+
+def _encode(pairs: Sequence[TextPair], tokenizer: Tokenizer) -> list[tuple[list[int], list[int]]]:
+    sources = tokenizer.encode([source for source, _ in pairs])
+    targets = tokenizer.encode([target for _, target in pairs])
+    return list(zip(sources, targets, strict=True))

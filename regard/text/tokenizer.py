@@ -1,0 +1,64 @@
+"""Tokenizers: text to numbers and back, on the `tokenizers` library."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Engine
+
+from regard.core.errors import UserError
+from regard.core.files import write_text
+
+PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
+SPECIAL = [PAD, START, END, UNKNOWN]
+
+
+@dataclass(frozen=True)
+class Characters:
+    """Every character is a token."""
+
+    def train(self, texts: Iterable[str]) -> "Tokenizer":
+        engine = Engine(models.WordLevel(unk_token=UNKNOWN))
+        engine.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        engine.decoder = decoders.Fuse()
+        engine.train_from_iterator(texts, trainers.WordLevelTrainer(special_tokens=SPECIAL, show_progress=False))
+        return Tokenizer(engine)
+
+
+class Tokenizer:
+    def __init__(self, engine: Engine):
+        self.engine = engine
+        self.pad, self.start, self.end = (self._id(token) for token in (PAD, START, END))
+
+    @property
+    def vocab(self) -> int:
+        return self.engine.get_vocab_size()
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in self.engine.encode_batch(list(texts), add_special_tokens=False)]
+
+    def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
+        return self.engine.decode_batch([list(row) for row in tokens], skip_special_tokens=True)
+
+    def pieces(self, tokens: Sequence[int]) -> list[str]:
+        """Each token as it is written, for pictures."""
+        return [self.engine.id_to_token(token) or UNKNOWN for token in tokens]
+
+    def save(self, path: Path) -> None:
+        write_text(path, self.engine.to_str(pretty=True))
+
+    @staticmethod
+    def load(path: Path) -> "Tokenizer":
+        try:
+            return Tokenizer(Engine.from_str(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+        except Exception as error:  # the library raises bare exceptions
+            raise UserError(f"{path}: is not a tokenizer ({error})") from None
+
+    def _id(self, token: str) -> int:
+        number = self.engine.token_to_id(token)
+        if number is None:
+            raise UserError(f"the tokenizer has no token {token!r}; it must hold {', '.join(SPECIAL)}")
+        return number

@@ -1,0 +1,99 @@
+"""Optimisers: AdamW for everything, or Muon for the matrices inside blocks and AdamW for the rest."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from regard.parts.blocks import Block
+
+
+@dataclass(frozen=True)
+class AdamW:
+    """Adam with decoupled decay of matrices (Loshchilov & Hutter, 2019)."""
+
+    rate: float = 1e-3
+    decay: float = 0.01
+    beta: float = 0.9
+    beta2: float = 0.98
+    eps: float = 1e-9
+
+    def build(self, model: nn.Module) -> "Optimisers":
+        return Optimisers(model, [(self._for(list(model.parameters())), self.rate)])
+
+    def _for(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+        matrices = [p for p in parameters if p.dim() >= 2]
+        others = [p for p in parameters if p.dim() < 2]
+        groups = [{"params": matrices, "weight_decay": self.decay}, {"params": others, "weight_decay": 0.0}]
+        filled = [group for group in groups if group["params"]]
+        return torch.optim.AdamW(filled, lr=self.rate, betas=(self.beta, self.beta2), eps=self.eps, fused=True)
+
+
+@dataclass(frozen=True)
+class Muon:
+    """Steps of equal size in every direction of a matrix (Jordan et al., 2024); the rest goes to AdamW."""
+
+    rate: float = 0.02
+    decay: float = 0.01
+    momentum: float = 0.95
+    rest: AdamW = AdamW()
+
+    def build(self, model: nn.Module) -> "Optimisers":
+        inside = matrices_of_blocks(model)
+        chosen = {id(p) for p in inside}
+        rest = [p for p in model.parameters() if id(p) not in chosen]
+        pairs = [(self.rest._for(rest), self.rest.rate)] if rest else []
+        if inside:
+            muon = torch.optim.Muon(inside, lr=self.rate, weight_decay=self.decay, momentum=self.momentum)
+            pairs.append((muon, self.rate))
+        return Optimisers(model, pairs)
+
+
+Optimiser = AdamW | Muon
+
+
+def matrices_of_blocks(model: nn.Module) -> list[nn.Parameter]:
+    """Weights of the linear layers inside blocks: not embeddings, not heads, not the router's small matrix."""
+    return [
+        layer.weight
+        for block in model.modules()
+        if isinstance(block, Block)
+        for name, layer in block.named_modules()
+        if isinstance(layer, nn.Linear) and not name.endswith("router")
+    ]
+
+
+class Optimisers:
+    """One or more optimisers as one, whose state is a flat dictionary of named tensors."""
+
+    def __init__(self, model: nn.Module, parts: Iterable[tuple[torch.optim.Optimizer, float]]):
+        self.parts = list(parts)
+        self.names = {id(p): name for name, p in model.named_parameters()}
+
+    def step(self, share: float) -> None:
+        """One step at this share of each peak rate."""
+        for optimiser, rate in self.parts:
+            for group in optimiser.param_groups:
+                group["lr"] = rate * share
+            optimiser.step()
+
+    def clear(self) -> None:
+        for optimiser, _ in self.parts:
+            optimiser.zero_grad(set_to_none=True)
+
+    def state(self) -> dict[str, Tensor]:
+        return {
+            f"{self.names[id(p)]}/{key}": value
+            for optimiser, _ in self.parts
+            for p, values in optimiser.state.items()
+            for key, value in values.items()
+        }
+
+    def set_state(self, state: Mapping[str, Tensor]) -> None:
+        for optimiser, _ in self.parts:
+            for p in (p for group in optimiser.param_groups for p in group["params"]):
+                start = f"{self.names[id(p)]}/"
+                kept = {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
+                if kept:
+                    optimiser.state[p] = kept

@@ -1,0 +1,27 @@
+"""The losses of a run as a picture."""
+
+from pathlib import Path
+
+from regard.run import read_metrics
+
+
+def plot_losses(run: Path) -> None:
+    """Draw `loss.png` in a run folder from its metrics."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    metrics = read_metrics(run)
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for name, label in (("loss", "training"), ("valid", "validation")):
+        points = [(line["step"], line[name]) for line in metrics if name in line]
+        if points:
+            axes.plot(*zip(*points, strict=True), label=label, marker="." if name == "valid" else None)
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss, nats")
+    axes.set_yscale("log")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(run / "loss.png", dpi=120)
+    plt.close(figure)

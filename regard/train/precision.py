@@ -1,0 +1,42 @@
+"""Precision: compiled bfloat16 where the processor has it and the run is long enough to repay compiling."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from regard.core.machine import has_fast_bfloat16
+from regard.train.settings import Training
+
+EAGER_FLOPS = 100e9  # what two cores reach in float32: only decides whether a run counts as long
+WORTH_COMPILING = 240  # seconds
+
+
+@dataclass(frozen=True)
+class Precision:
+    device: str
+    bfloat16: bool
+    compiled: bool
+
+    def context(self) -> AbstractContextManager[object]:
+        return torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=self.bfloat16)
+
+    def prepare(self, model: nn.Module) -> Callable[..., object]:
+        return torch.compile(model) if self.compiled else model
+
+    def __str__(self) -> str:
+        return f"{'compiled ' if self.compiled else ''}{'bfloat16' if self.bfloat16 else 'float32'} on {self.device}"
+
+
+def choose(training: Training, parameters: int, size: int, steps: int | None, fixed_shape: bool, device: str) -> Precision:
+    """Known before the first step from the settings alone, so that a repeated run chooses the same."""
+    seconds = 60 * training.minutes if training.minutes is not None else 1e9
+    if steps is not None:
+        seconds = min(seconds, 6 * parameters * size * steps / EAGER_FLOPS)
+    long = seconds >= WORTH_COMPILING and fixed_shape
+    compiled = training.compile == "yes" or (training.compile == "auto" and long)
+    fast = has_fast_bfloat16(device)
+    bfloat16 = training.precision == "bfloat16" or (training.precision == "auto" and fast and compiled)
+    return Precision(device, bfloat16, compiled)

@@ -1,0 +1,51 @@
+"""Schedules: the learning rate as a share of its peak, by step and by how much of the budget is used."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """Warm up, then half a cosine down (Loshchilov & Hutter, 2017)."""
+
+    warmup: int = 100  # steps
+    floor: float = 0.0  # share of the peak at the end
+
+    def share(self, step: int, done: float) -> float:
+        return warm(step, self.warmup) * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * done)) / 2)
+
+
+@dataclass(frozen=True)
+class InverseRoot:
+    """Warm up, then fall with the root of the steps (Vaswani et al., 2017)."""
+
+    warmup: int = 4000
+
+    def share(self, step: int, done: float) -> float:
+        return warm(step, self.warmup) * math.sqrt(self.warmup / max(step + 1, self.warmup, 1))
+
+
+@dataclass(frozen=True)
+class CoolDown:
+    """Warm up, hold, then straight down to nothing (Zhai et al., 2022)."""
+
+    warmup: int = 0
+    hold: float = 0.4  # share of the budget at the peak
+
+    def share(self, step: int, done: float) -> float:
+        return warm(step, self.warmup) * min(1.0, (1 - done) / max(1e-9, 1 - self.hold))
+
+
+@dataclass(frozen=True)
+class Constant:
+    warmup: int = 0
+
+    def share(self, step: int, done: float) -> float:
+        return warm(step, self.warmup)
+
+
+Schedule = Cosine | InverseRoot | CoolDown | Constant
+
+
+def warm(step: int, warmup: int) -> float:
+    return min(1.0, (step + 1) / warmup) if warmup > 0 else 1.0
