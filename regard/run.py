@@ -21,7 +21,7 @@ import yaml
 from torch import Tensor, nn
 
 from regard.core import tensors
-from regard.core.config import from_dict
+from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import check_folder, read_json, whole_folder, write_text
 from regard.models import Model
@@ -70,7 +70,11 @@ class RunFolder:
         self._sweep()
         return self
 
-    def close(self) -> None:
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let the folder go, for another process to take."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -92,7 +96,10 @@ class RunFolder:
         return sorted((self.path / "checkpoints").glob("step-*"))
 
     def save_checkpoint(self, checkpoint: Checkpoint, keep: int) -> None:
-        with whole_folder(self.path / "checkpoints" / f"step-{checkpoint.progress['step']:09d}") as folder:
+        place = self.path / "checkpoints" / f"step-{checkpoint.progress['step']:09d}"
+        if place.exists():  # resumed from it, and no step was taken since
+            return
+        with whole_folder(place) as folder:
             tensors.save(folder / "weights.safetensors", checkpoint.weights)
             tensors.save(folder / "optimiser.safetensors", checkpoint.optimiser)
             if checkpoint.average is not None:
@@ -203,12 +210,21 @@ class Run:
         return translate(self.model, self.tokenizer, texts, longest)
 
 
+def save_run(path: Path, config: Model, model: nn.Module, task: Task | None = None, tokenizer: Tokenizer | None = None) -> None:
+    """A model made in Python as a run folder that every verb takes."""
+    with RunFolder(path).open() as folder:
+        folder.write_config({"task": to_dict(task), "model": to_dict(config)})
+        folder.write_weights(model.state_dict())
+        if tokenizer is not None:
+            tokenizer.save(path / TOKENIZER)
+
+
 def load_run(path: Path) -> Run:
     """A run folder as a model in evaluation mode with its best weights."""
     settings = read_config(path)
     try:
         config = from_dict(Model, settings.get("model"), "model")
-        task = from_dict(Task, settings.get("task"), "task")
+        task = from_dict(Task | None, settings.get("task"), "task")
     except ConfigError as error:
         raise ConfigError(f"{path / CONFIG}: {error}") from None
     if not (path / WEIGHTS).exists():

@@ -46,8 +46,6 @@ def whole_folder(path: Path) -> Iterator[Path]:
             for file in temporary.iterdir():
                 sync(file)
             sync(temporary)
-        if path.exists():  # written again after a resume: the old one holds the same step
-            shutil.rmtree(path)
         temporary.rename(path)
         sync(path.parent)
     finally:

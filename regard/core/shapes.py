@@ -10,8 +10,11 @@ Found = Float[Tensor, "batch heads query size"]
 Pattern = Float[Tensor, "batch heads query slot"]  # a slot is a key, or what an attention folds keys into
 
 Tokens = Int[Tensor, "batch length"]
+Source = Int[Tensor, "batch source"]  # tokens of the text that a decoder looks back at
 Valid = Bool[Tensor, "batch length"]  # True: a real token, False: padding
+SourceValid = Bool[Tensor, "batch source"]
 States = Float[Tensor, "batch length width"]
+Memory = Float[Tensor, "batch source width"]
 Logits = Float[Tensor, "batch length vocab"]
 Images = Float[Tensor, "batch channels height breadth"]
 Labels = Float[Tensor, "batch labels"]

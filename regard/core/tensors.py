@@ -17,6 +17,7 @@ def save(path: Path, tensors: Mapping[str, Tensor]) -> None:
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with replacing(path) as temporary:
         save_file(plain, temporary, metadata={"sha256": digest(plain)})
+        temporary.chmod(0o644)  # the library makes files that only their owner may read
 
 
 def load(path: Path) -> dict[str, Tensor]:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.core.shapes import Tokens, Valid
 from regard.data.order import Order
 from regard.text import Tokenizer
 
@@ -15,11 +15,11 @@ Row = tuple[list[int], list[int]]  # tokens of source and target
 
 @dataclass(frozen=True)
 class PairBatch:
-    source: Tokens  # ends with the end token, so that an empty text is still something to look at
-    source_valid: Valid
-    target: Tokens  # starts with the start token
-    answer: Tokens  # the target moved by one: ends with the end token
-    answer_valid: Valid
+    source: Int[Tensor, "batch source"]  # ends with the end token, so that an empty text is still something to look at
+    source_valid: Bool[Tensor, "batch source"]
+    target: Int[Tensor, "batch target"]  # starts with the start token
+    answer: Int[Tensor, "batch target"]  # the target moved by one: ends with the end token
+    answer_valid: Bool[Tensor, "batch target"]
 
     @property
     def rows(self) -> int:

@@ -1,6 +1,6 @@
 """Greedy decoding: always the likeliest next token. Finished texts leave the batch."""
 
-from typing import Protocol, Self
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -8,12 +8,14 @@ from torch import Tensor
 from regard.core.shapes import Logits, Tokens
 
 
+@runtime_checkable
 class State(Protocol):
     """What a model holds while it writes; rows can be chosen from it."""
 
-    def select(self, rows: Tensor) -> Self: ...
+    def select(self, rows: Tensor) -> "State": ...
 
 
+@runtime_checkable
 class Writer(Protocol):
     """Any model that writes: the scores after the given tokens, and the state that has read them."""
 

@@ -29,11 +29,11 @@ class Family:
     settings: Callable[[Any], dict[str, Any]] | None = None  # our config to config.json; None: read only
 
 
-PLAIN = {
+PLAIN: dict[str, type[Any]] = {
     "gelu": GELU, "gelu_python": GELU, "gelu_new": TanhGELU, "gelu_pytorch_tanh": TanhGELU, "gelu_fast": TanhGELU,
     "relu": ReLU, "relu2": SquaredReLU, "silu": SiLU, "swish": SiLU,
 }  # fmt: skip
-GATED = {
+GATED: dict[str, type[Any]] = {
     "silu": SwiGLU, "swish": SwiGLU, "gelu_new": GeGLU, "gelu_pytorch_tanh": GeGLU, "gelu_fast": GeGLU,
 }  # fmt: skip
 
@@ -75,3 +75,11 @@ def biases(config: Trunk) -> tuple[bool, bool, bool]:
     """Of queries, keys and values; of what leaves the heads; of the feed-forward."""
     query = config.bias if config.query_bias is None else config.query_bias
     return query, config.bias, config.bias if config.feed_bias is None else config.feed_bias
+
+
+def expect_biases(config: Trunk, family: str, *, query: bool, out: bool, feed: bool) -> None:
+    if biases(config) != (query, out, feed):
+        raise ConfigError(
+            f"bias: {biases(config)} (of queries, of what leaves the heads, of the feed-forward) has no place in a "
+            f"Hugging Face {family} folder, which has {(query, out, feed)}"
+        )

@@ -5,7 +5,6 @@ or not at all. Shapes are known before any tensor is read, so a model is built o
 """
 
 import json
-import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from regard.core.errors import UserError
 
 LARGEST_JSON = 16 * 2**20  # bytes; the labels of ImageNet-21k take two of them
 SINGLE, INDEX, PICKLED = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
+MOST_TENSORS = 2**15  # in a folder; a model of 512 layers has half as many
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -139,7 +139,10 @@ def _open_shards(paths: list[Path], stack: ExitStack) -> Weights:
     for path in paths:
         try:
             file = stack.enter_context(safe_open(path, framework="pt"))
-            for name in file.keys():  # noqa: SIM118: not a dictionary
+            names = file.keys()
+            if len(stored) + len(names) > MOST_TENSORS:
+                raise UserError(f"{path}: more than {MOST_TENSORS:,} tensors, where no model here has so many: refused")
+            for name in names:
                 if name in stored:
                     raise UserError(f"{path}: {shown(name)} is in {stored[name].path.name} too")
                 stored[name] = Stored(tuple(file.get_slice(name).get_shape()), path, partial(file.get_tensor, name))
@@ -151,12 +154,15 @@ def _open_shards(paths: list[Path], stack: ExitStack) -> Weights:
 def _open_pickle(path: Path) -> Weights:
     try:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except Exception as error:  # a broken pickle fails in any way it likes; whatever it is, it is not opened otherwise
         reason = "it asks to run code" if "weights_only" in str(error) else one_line(error)
         raise UserError(f"{path}: refused, no plain pickle of tensors ({reason}); ask for safetensors") from None
-    if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) and isinstance(n, str) for n, t in tensors.items()):
+    named = isinstance(tensors, dict) and all(isinstance(name, str) for name in tensors)
+    if not named or not all(isinstance(tensor, Tensor) for tensor in tensors.values()):
         raise UserError(f"{path}: holds other things than tensors by name; ask for safetensors")
-    return Weights({name: Stored(tuple(t.shape), path, partial(tensors.get, name)) for name, t in tensors.items()})
+    return Weights(
+        {name: Stored(tuple(t.shape), path, partial(tensors.__getitem__, name)) for name, t in tensors.items()}
+    )
 
 
 def one_line(error: Exception) -> str:
@@ -165,7 +171,7 @@ def one_line(error: Exception) -> str:
 
 def shown(value: object) -> str:
     """A value that strangers chose, short and on one line."""
-    text = value if isinstance(value, str) and value.isprintable() else repr(value)
+    text = value if isinstance(value, str) and value and value.isprintable() else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

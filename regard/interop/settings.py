@@ -5,7 +5,6 @@ What is asked for is remembered, so that what nobody asked for can be told.
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from regard.core.errors import ConfigError
@@ -18,14 +17,14 @@ WIDTH, HIDDEN, LAYERS, HEADS, VOCAB, LENGTH, LABELS = 2**17, 2**20, 512, 2**12, 
 
 # Keys that change no answer: how weights began, training, generation, bookkeeping.
 QUIET = {
-    "_name_or_path", "architectures", "attn_pdrop", "attention_dropout", "attention_probs_dropout_prob",
-    "activation_dropout", "chunk_size_feed_forward", "classif_dropout", "classifier_dropout", "decoder_layerdrop", "dtype",
+    "_name_or_path", "activation_dropout", "architectures", "attention_dropout", "attention_probs_dropout_prob",
+    "attn_pdrop", "chunk_size_feed_forward", "classif_dropout", "classifier_dropout", "decoder_layerdrop", "dtype",
     "encoder_layerdrop", "encoder_stride", "finetuning_task", "forced_bos_token_id", "forced_eos_token_id",
-    "gradient_checkpointing", "init_std", "initializer_factor", "initializer_range", "label2id", "max_length", "model_type",
-    "n_ctx", "num_beams", "output_attentions", "output_hidden_states", "output_past", "pooler_act", "pooler_output_size",
-    "prefix", "pretraining_tp", "problem_type", "reorder_and_upcast_attn", "resid_pdrop", "summary_activation",
-    "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj", "task_specific_params",
-    "tokenizer_class", "torch_dtype", "torchscript", "transformers_version", "use_cache",
+    "gradient_checkpointing", "init_std", "initializer_factor", "initializer_range", "label2id", "max_length",
+    "model_type", "n_ctx", "num_beams", "output_attentions", "output_hidden_states", "output_past", "pooler_act",
+    "pooler_output_size", "prefix", "pretraining_tp", "problem_type", "reorder_and_upcast_attn", "resid_pdrop",
+    "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj",
+    "task_specific_params", "tokenizer_class", "torch_dtype", "torchscript", "transformers_version", "use_cache",
 }  # fmt: skip
 
 TOKENS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
@@ -117,7 +116,3 @@ class Settings:
     def _get(self, key: str, default: Any) -> Any:
         self.asked.add(key)
         return self.data.get(key, default)
-
-
-def config_at(folder: Path) -> str:
-    return str(folder / "config.json")

@@ -83,9 +83,10 @@ def check(folder: Path, table: Table, rows: Iterable[Row], ours: Mapping[str, Te
     """Every tensor is there, in shape, and no other; gives the names of those that are left unused."""
     needed = {row.theirs: _their_shape(row, ours) for row in rows}
     missing = [name for name in needed if name not in weights]
-    known = (*table.buffers, *(name for name in table.tied if name not in needed))
-    others = [name for name in weights if name not in needed and not _any(known, name)]
-    extra = [name for name in others if not _any(table.unused, name)]
+    known = _any_of(*table.buffers, *(name for name in table.tied if name not in needed))
+    unused = _any_of(*table.unused)
+    others = [name for name in weights if name not in needed and not known.fullmatch(name)]
+    extra = [name for name in others if not unused.fullmatch(name)]
     wrong = [
         f"{name} ({_times(weights.shape(name))} on disk, {_times(shape)} needed)"
         for name, shape in needed.items()
@@ -98,7 +99,16 @@ def check(folder: Path, table: Table, rows: Iterable[Row], ours: Mapping[str, Te
     for copy, main in table.tied.items():
         if copy in weights and copy not in needed and not weights.same(copy, main):
             raise UserError(f"{folder}: {copy} differs from {main}, though config.json ties them (tie_word_embeddings)")
-    return sorted(name for name in others if name not in extra)
+    return sorted(set(others) - set(extra))
+
+
+def adopt(weights: Weights, table: Table) -> Weights:
+    """Where a file keeps only a copy of a tied tensor, the copy is the tensor."""
+    names = {name: name for name in weights}
+    for copy, main in table.tied.items():
+        if main not in names and copy in names:
+            names[main] = names.pop(copy)
+    return weights.renamed(names)
 
 
 @torch.no_grad()
@@ -119,15 +129,19 @@ def _their_shape(row: Row, ours: Mapping[str, Tensor]) -> tuple[int, ...]:
     return tuple(row.change.theirs(tuple(ours[name].to("meta") for name in row.ours)).shape)
 
 
-def _any(patterns: Iterable[str], name: str) -> bool:
-    return any(re.fullmatch(re.escape(pattern).replace(r"\{\}", r"\d+"), name) for pattern in patterns)
+def _any_of(*names: str) -> re.Pattern[str]:
+    """Any of these names, for any layer."""
+    patterns = [re.escape(name).replace(r"\{\}", r"\d+") for name in names]
+    return re.compile("|".join(patterns) or r"(?!)")
 
 
 def _times(shape: Iterable[int]) -> str:
     return "×".join(map(str, shape)) or "a scalar"
 
 
-def canonical(names: Iterable[str], prefix: str, heads: tuple[str, ...], rename: Callable[[str], str]) -> dict[str, str]:
+def canonical(
+    names: Iterable[str], prefix: str, heads: tuple[str, ...], rename: Callable[[str], str]
+) -> dict[str, str]:
     """New name to name on disk: a trunk saved by itself lacks the prefix of the whole model."""
     names = list(names)
     bare = prefix and not any(name.startswith(prefix) for name in names)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError, at_least
-from regard.core.shapes import Logits, States, Tokens, Valid
+from regard.core.shapes import Logits, Memory, Source, SourceValid, States, Tokens
 from regard.parts.attention import Additive, Full
 from regard.parts.embed import Words
 from regard.parts.masks import Padding
@@ -45,8 +45,8 @@ class RNN:
 class Recalling:
     """What the decoder holds while it writes."""
 
-    memory: States
-    valid: Valid | None
+    memory: Memory
+    valid: SourceValid | None
     carry: Carry
 
     def select(self, rows: Tensor) -> "Recalling":
@@ -71,10 +71,10 @@ class RNNModel(nn.Module):
         self.decoder = RecurrentDecoder(config, inner)
         begin(self)
 
-    def forward(self, source: Tokens, target: Tokens, source_valid: Valid | None = None) -> Logits:
+    def forward(self, source: Source, target: Tokens, source_valid: SourceValid | None = None) -> Logits:
         return self.step(target, self.begin(source, source_valid))[0]
 
-    def begin(self, source: Tokens, valid: Valid | None = None) -> Recalling:
+    def begin(self, source: Source, valid: SourceValid | None = None) -> Recalling:
         memory, carry = self.encoder(self.drop(self.words(source)), valid=valid)
         return Recalling(memory, valid, both_directions(carry))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from torch import Tensor, nn
 
 from regard.core.errors import at_least
-from regard.core.shapes import Logits, States, Tokens, Valid
+from regard.core.shapes import Logits, Memory, Source, SourceValid, Tokens
 from regard.parts.cache import Cache
 from regard.parts.embed import Words
 from regard.parts.masks import Causal, Padding
@@ -37,8 +37,8 @@ class Transformer(Trunk):
 class Reading:
     """What a decoder holds while it writes: the source as the encoder read it, and the cache."""
 
-    memory: States
-    valid: Valid | None
+    memory: Memory
+    valid: SourceValid | None
     cache: Cache
 
     def select(self, rows: Tensor) -> "Reading":
@@ -64,25 +64,31 @@ class TransformerModel(nn.Module):
         begin(self, self.encoder.blocks, self.decoder.blocks)
 
     def forward(
-        self, source: Tokens, target: Tokens, source_valid: Valid | None = None, source_places: Places | None = None
+        self,
+        source: Source,
+        target: Tokens,
+        source_valid: SourceValid | None = None,
+        source_places: Places | None = None,
     ) -> Logits:
         """Scores of the target word after each one given, all at once (teacher forcing)."""
         memory = self.encode(source, source_valid, source_places)
         return self.decode(target, memory, source_valid)
 
-    def encode(self, source: Tokens, valid: Valid | None = None, places: Places | None = None) -> States:
+    def encode(self, source: Source, valid: SourceValid | None = None, places: Places | None = None) -> Memory:
         places = places or Places.counting(source.shape[1], device=source.device)
         x = self.drop(self.encoder.position.embed(self.words(source), places))
         return self.encoder(x, None if valid is None else Padding(valid), places)
 
-    def decode(self, target: Tokens, memory: States, valid: Valid | None = None, cache: Cache | None = None) -> Logits:
+    def decode(
+        self, target: Tokens, memory: Memory, valid: SourceValid | None = None, cache: Cache | None = None
+    ) -> Logits:
         words = self.target_words or self.words
         places = Places.counting(target.shape[1], cache.length if cache else 0, target.device)
         x = self.drop(self.decoder.position.embed(words(target), places))
         padding = None if valid is None else Padding(valid)
         return words.logits(self.decoder(x, Causal(), places, memory, padding, cache))
 
-    def begin(self, source: Tokens, valid: Valid | None = None, places: Places | None = None) -> Reading:
+    def begin(self, source: Source, valid: SourceValid | None = None, places: Places | None = None) -> Reading:
         """The state for `step`: the source is read once."""
         return Reading(self.encode(source, valid, places), valid, Cache(len(self.decoder.blocks)))
 

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterable
 
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
-from regard.core.shapes import States
+from regard.core.shapes import Memory, States
 from regard.parts.cache import Cache, KeyValues
 from regard.parts.masks import Mask
 from regard.parts.multihead import MultiHead
 from regard.parts.norms import Norm
 from regard.parts.positions import Places, PositionCode
 from regard.parts.wiring import PreNorm, Wiring
-
-Memory = Float[Tensor, "batch memory width"]
 
 
 class Block(nn.Module):

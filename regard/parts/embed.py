@@ -97,6 +97,6 @@ class CellPredictions(nn.Module):
         return [column(states[:, :, j]) for j, column in enumerate(self.columns)]
 
 
-def first_token(token: nn.Parameter, states: States) -> States:
+def first_token(token: nn.Parameter, states: States) -> Float[Tensor, "batch length+1 width"]:
     """States with a learned token put before the first."""
     return torch.cat([token.expand(states.shape[0], 1, -1), states], 1)

@@ -1,10 +1,9 @@
 """Multi-head attention: several lookups side by side, each with projections of its own (Vaswani et al., 2017)."""
 
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
-from regard.core.shapes import States
+from regard.core.shapes import Memory, States
 from regard.parts.attention import Attention, Full
 from regard.parts.cache import KeyValues
 from regard.parts.masks import Mask
@@ -55,7 +54,7 @@ class MultiHead(nn.Module):
     def forward(
         self,
         x: States,
-        memory: Float[Tensor, "batch memory width"] | None = None,
+        memory: Memory | None = None,
         mask: Mask | None = None,
         position: PositionCode | None = None,
         places: Places | None = None,

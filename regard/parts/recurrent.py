@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -31,7 +32,9 @@ class Recurrent(nn.Module):
         super().__init__()
         self.cells = cells
 
-    def forward(self, x: States, carry: Carry | None = None, valid: Valid | None = None) -> tuple[States, Carry]:
+    def forward(
+        self, x: States, carry: Carry | None = None, valid: Valid | None = None
+    ) -> tuple[Float[Tensor, "batch length hidden"], Carry]:
         """States of every token and what is carried on at the end of each text, its padding left out."""
         given = carry if carry is None or isinstance(self.cells, nn.LSTM) else carry[0]
         if valid is None:

@@ -20,8 +20,7 @@ TextPair = tuple[str, str]
 def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
     """Run the plan; the folder then holds all that `load` needs."""
     texts = plan.data.read()
-    with join_ranks() as ranks:
-        folder = RunFolder(out)
+    with join_ranks() as ranks, RunFolder(out) as folder:
         with ranks.only_first() as first:
             if first:
                 folder.open(resume=resume, overwrite=overwrite)
@@ -51,7 +50,6 @@ def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: 
                     exact = share_right(load_run(out), texts["test"])
                     folder.log(step=report.progress.step, exact=exact)
                     write_text(out / "card.md", card(plan, report, exact))
-                folder.close()
     return report
 
 

@@ -1,9 +1,9 @@
 """What a task is: where data, model and score meet. The trainer sees nothing else of either."""
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from torch import Tensor, nn
+from torch import Tensor
 
 
 class Loss(NamedTuple):
@@ -13,6 +13,7 @@ class Loss(NamedTuple):
     count: Tensor
 
 
+@runtime_checkable
 class Batch(Protocol):
     @property
     def size(self) -> int:
@@ -21,11 +22,12 @@ class Batch(Protocol):
     @property
     def rows(self) -> int: ...
 
-    def part(self, number: int, parts: int) -> Self: ...
+    def part(self, number: int, parts: int) -> "Batch": ...
 
-    def to(self, device: str) -> Self: ...
+    def to(self, device: str) -> "Batch": ...
 
 
+@runtime_checkable
 class Batches(Protocol):
     fixed_shape: bool  # True: every batch has the same shape, which compiled code likes
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -24,6 +24,7 @@ from regard.train.signals import StopRequest
 TOO_MANY_BAD = 10  # steps in a row without a finite gradient
 
 
+@runtime_checkable
 class Task(Protocol):
     @property
     def unit(self) -> str:

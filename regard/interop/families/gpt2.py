@@ -1,8 +1,9 @@
 """GPT-2: learned positions, pre-norm, every matrix stored the other way round (Radford et al., 2019)."""
 
+from dataclasses import replace
 from typing import Any
 
-from regard.interop.family import PLAIN, Family, activation, biases, expect, expect_plain_heads, hidden
+from regard.interop.family import PLAIN, Family, activation, expect, expect_biases, expect_plain_heads, hidden
 from regard.interop.folder import Weights
 from regard.interop.settings import HEADS, HIDDEN, LAYERS, LENGTH, VOCAB, WIDTH, Settings
 from regard.interop.table import FLIP, FLIP_FUSED, FUSED, Row, Table, both
@@ -15,7 +16,6 @@ from regard.parts.wiring import PreNorm
 
 def config(file: Settings, weights: Weights, architecture: str) -> GPT:
     file.only("scale_attn_by_inverse_layer_idx", False)
-    file.only("add_cross_attention", False)
     width = file.whole("n_embd", 768, WIDTH)
     feed = file.choice("activation_function", PLAIN, "gelu_new")
     return GPT(
@@ -61,11 +61,11 @@ def _flipped(theirs: str, ours: str) -> list[Row]:
 def settings(config: GPT) -> dict[str, Any]:
     expect(config, "GPT-2", {"position": Learned, "norm": LayerNorm, "wiring": PreNorm, "attention": Full})
     unscaled = isinstance(config.attention, Full) and config.attention.scale == 1.0
-    if not unscaled:
-        expect_plain_heads(config, "GPT-2")
-    if not all(biases(config)):
-        expect(config, "GPT-2", {"bias": True, "query_bias": None, "feed_bias": None})
-    assert isinstance(config.position, Learned) and isinstance(config.norm, LayerNorm)
+    expect_plain_heads(replace(config, attention=Full()) if unscaled else config, "GPT-2")
+    expect_biases(config, "GPT-2", query=True, out=True, feed=True)
+    word = activation(config.feed, PLAIN, "GPT-2")
+    assert isinstance(config.position, Learned)
+    assert isinstance(config.norm, LayerNorm)
     return {
         "vocab_size": config.vocab,
         "n_embd": config.width,
@@ -73,7 +73,7 @@ def settings(config: GPT) -> dict[str, Any]:
         "n_head": config.heads,
         "n_positions": config.position.length,
         "n_inner": hidden(config.feed, config.width),
-        "activation_function": activation(config.feed, WORDS, "GPT-2"),
+        "activation_function": word,
         "layer_norm_epsilon": config.norm.eps,
         "scale_attn_weights": not unscaled,
         "embd_pdrop": config.dropout,
@@ -82,8 +82,6 @@ def settings(config: GPT) -> dict[str, Any]:
         "tie_word_embeddings": config.tied,
     }
 
-
-WORDS = {word: kind for word, kind in PLAIN.items() if word not in ("gelu_python", "swish")}
 
 FAMILY = Family(
     model_type="gpt2",

@@ -7,6 +7,7 @@ itself, is padded, or comes token by token from a cache.
 import random
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,14 +53,14 @@ class BigBirdAttention(Attention):
         rule, causal = self._rule(length, mask)
         if q.shape[-2] != length or blocks <= self.config.window + self.config.globals:
             return self.full(q, k, v, rule, bias)
-        table = seen_blocks(self.config, blocks, causal).to(q.device)
-        found = attend_to_blocks(q, k, v, table, block, self.full.scale, rule, bias)
+        table = seen_blocks(self.config, blocks, causal).to(q.device)  # says all that BigBird's own rule would
+        found = attend_to_blocks(q, k, v, table, block, self.full.scale, mask, bias)
         if causal or not self.config.globals:
             return found
-        first = self.config.globals * block  # queries of the global blocks see every key
-        all_blocks = torch.arange(blocks, device=q.device).expand(self.config.globals, -1)
-        seeing_all = attend_to_blocks(q[..., :first, :], k, v, all_blocks, block, self.full.scale, mask, bias)
-        return torch.cat([seeing_all, found[..., first:, :]], -2)
+        first = q[..., : self.config.globals * block, :]  # queries of the global blocks see every key
+        early = length - first.shape[-2]
+        seeing_all = self.full(first, k, v, mask and Earlier(mask, early), bias and Earlier(bias, early))
+        return torch.cat([seeing_all, found[..., first.shape[-2] :, :]], -2)
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
@@ -69,6 +70,18 @@ class BigBirdAttention(Attention):
     def _rule(self, length: int, mask: Mask | None) -> tuple[Mask | None, bool]:
         causal = mask is not None and mask.hides_future
         return join(mask, BlockRule(self.config, length, causal)), causal
+
+
+class Earlier(Mask):
+    """A mask or a bias for queries that stand `by` places before the last ones."""
+
+    def __init__(self, rule: Mask | Bias, by: int):
+        self.rule: Any = rule
+        self.by = by
+
+    def at(self, *asked: Tensor) -> Tensor:
+        *q, query, key = asked  # a bias is asked with the queries too
+        return self.rule.at(*q, query - self.by, key)
 
 
 class BlockRule(Mask):

@@ -15,6 +15,8 @@ from regard.parts.positions.base import Places
 from regard.parts.positions.relative import DistanceBias, RelativeCode
 from regard.parts.positions.sinusoid import waves
 
+NO_TREE = "Tree positions need a dependency tree beside each sentence (CoNLL-U); none was given"
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -38,11 +40,12 @@ class TreeCode(RelativeCode):
 
     def embed(self, x: States, places: Places) -> States:
         if places.depth is None:
-            raise UserError("Tree positions need a dependency tree beside each sentence (CoNLL-U); none was given")
+            raise UserError(NO_TREE)
         return x + waves(places.depth, x.shape[-1], self.base).to(x.dtype)
 
     def bias(self, places: Places) -> Bias:
-        assert places.distance is not None
+        if places.distance is None:
+            raise UserError(NO_TREE)
         return TreeBias(self.table, self.reach, places.distance)
 
 

@@ -1,0 +1,151 @@
+"""Hugging Face folders in and out: config.json and weights become our own config and parts, and the other way round.
+
+imported = read(Path("bert-base"))            # config, model, tokenizer, extra
+write(imported.config, imported.model, Path("copy"), imported.tokenizer, imported.extra)
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from regard.core.errors import ConfigError, UserError
+from regard.core.files import replacing, write_text
+from regard.interop.families import FAMILIES
+from regard.interop.family import Family
+from regard.interop.folder import SINGLE, Weights, file_in, has_file, open_weights, read_json, shown
+from regard.interop.settings import LENGTH, TOKENS, Settings
+from regard.interop.special import copy_tokenizer
+from regard.interop.table import adopt, canonical, check, collect, fill, fitting
+from regard.models import BERT, GPT, NameLabel, ViT
+from regard.parts.norms import RMSNorm
+from regard.parts.positions import Learned, Rotary
+
+
+@dataclass(frozen=True)
+class Imported:
+    config: Any  # one of our models' configs
+    model: nn.Module
+    tokenizer: Path | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)  # what the folder says beside: labels, special tokens, ...
+
+
+def is_folder(path: Path) -> bool:
+    """Whether this looks like a Hugging Face folder: a config.json that names a model_type."""
+    try:
+        return has_file(path, "config.json") and isinstance(read_json(path, "config.json").get("model_type"), str)
+    except (UserError, OSError, ValueError):
+        return False
+
+
+def read(folder: Path, dtype: torch.dtype = torch.float32) -> Imported:
+    """The model of a folder, ready to answer. Nothing is built before every shape is known to fit."""
+    file = Settings(read_json(folder, "config.json"), str(folder / "config.json"))
+    family, architecture = _family(file)
+    with open_weights(folder) as stored:
+        weights = stored.renamed(canonical(stored, family.prefix, family.heads, family.rename))
+        config = _config(file, family, weights, architecture)
+        table = family.table(config)
+        with torch.device("meta"):
+            shapes = config.build().state_dict()
+        rows = fitting(table, shapes)
+        weights = adopt(weights, table)
+        unused = check(folder, table, rows, shapes, weights)
+        model = config.build().to(dtype).eval()
+        fill(model, rows, weights)
+    tokenizer = file_in(folder, "tokenizer.json") if has_file(folder, "tokenizer.json") else None
+    return Imported(config, model, tokenizer, _extra(file, family, architecture, config) | {"unused": unused})
+
+
+def write(
+    config: Any, model: nn.Module, folder: Path, tokenizer: Path | None = None, extra: Mapping[str, Any] | None = None
+) -> None:
+    """A folder that `transformers` loads. `extra` may name labels (`id2label`), special tokens and the `length`."""
+    family = _family_for(config)
+    assert family.settings is not None
+    data = {"architectures": [family.architectures[0]], "model_type": family.model_type} | family.settings(config)
+    ours = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
+    tensors = collect(fitting(family.table(config), ours), ours)
+    data["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
+    data |= _told(config, family, extra or {})
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if tokenizer is not None:
+            data = copy_tokenizer(tokenizer, folder, data.get(family.length or "")) | data
+        with replacing(folder / SINGLE) as temporary:
+            save_file(tensors, temporary, metadata={"format": "pt"})
+        write_text(folder / "config.json", json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written ({error.strerror or error})") from None
+
+
+def _family(file: Settings) -> tuple[Family, str]:
+    family = file.choice("model_type", FAMILIES, "")
+    for key in ("quantization_config", "compression_config", "auto_map"):  # packed weights, code of one's own
+        file.only(key, None)
+    for key in ("is_decoder", "add_cross_attention"):  # an encoder made to write, a decoder made to look aside
+        file.only(key, False)
+    file.only("pruned_heads", {}, None)
+    named = file.data.get("architectures") or [family.architectures[0]]
+    if not isinstance(named, list) or len(named) != 1 or named[0] not in family.architectures:
+        raise file.error("architectures", named, f"is none that is read: {', '.join(family.architectures)}")
+    return family, named[0]
+
+
+def _config(file: Settings, family: Family, weights: Weights, architecture: str) -> Any:
+    try:
+        return family.config(file, weights, architecture)
+    except ConfigError as error:  # a rule of our own config, which does not know the file
+        told = str(error)
+        raise ConfigError(told if told.startswith(file.where) else f"{file.where}: {told}") from None
+
+
+def _extra(file: Settings, family: Family, architecture: str, config: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"family": family.model_type, "architecture": architecture} | file.tokens()
+    if family.length and family.length in file.data:
+        found["length"] = file.whole(family.length, None, LENGTH)
+    if _labels(config):
+        found["id2label"] = dict(enumerate(file.labels()))
+    file.asked |= {"id2label", "num_labels", "_num_labels"}
+    return found | {"unread": file.unread()}
+
+
+def _labels(config: Any) -> int:
+    if isinstance(config, ViT):
+        return config.labels
+    return config.head.labels if isinstance(config, BERT) and isinstance(config.head, NameLabel) else 0
+
+
+def _family_for(config: Any) -> Family:
+    """The family whose config.json can say what ours says."""
+    if isinstance(config, BERT):
+        return FAMILIES["bert"]
+    if isinstance(config, ViT):
+        return FAMILIES["vit"]
+    if not isinstance(config, GPT):
+        raise ConfigError(f"{type(config).__name__} cannot be written as a Hugging Face folder; GPT, BERT and ViT can")
+    if isinstance(config.position, Learned):
+        return FAMILIES["gpt2"]
+    if isinstance(config.position, Rotary):
+        return FAMILIES["llama" if isinstance(config.norm, RMSNorm) else "gpt_neox"]
+    raise ConfigError(f"position: {config.position} has no place in a Hugging Face folder; Learned and Rotary have")
+
+
+def _told(config: Any, family: Family, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """What the model's config does not know and config.json should."""
+    told = {key: extra[key] for key in TOKENS if key in extra}
+    if family.length and not isinstance(config.position, Learned):
+        told[family.length] = extra.get("length", 2048)
+    count = _labels(config)
+    names = extra.get("id2label") or {number: f"LABEL_{number}" for number in range(count)}
+    if count:
+        if [int(number) for number in names] != list(range(count)):
+            raise ConfigError(f"id2label: names {shown(list(names))}, and the model has {count} labels, from 0")
+        told["id2label"] = {str(number): name for number, name in names.items()}
+        told["label2id"] = {name: int(number) for number, name in names.items()}
+    return told

@@ -1,0 +1,209 @@
+"""Every family, read from a folder that `transformers` wrote: the same logits and attention patterns; and back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.interop.huggingface import is_folder, read, write
+from regard.parts import Padding, Places, listen
+from tests.interop.families import ALL, CAUSAL, ENCODERS, PICTURES, VOCAB, reload, save
+
+CLOSE = 1e-5
+WRITTEN = [name for name in CAUSAL | ENCODERS | PICTURES if name not in ("bert-trunk", "bert-pretraining")]
+
+
+def tokens(*shape: int) -> Tensor:
+    return torch.randint(3, VOCAB - 2, shape, generator=torch.Generator().manual_seed(7))
+
+
+def right_padding(batch: int, length: int) -> Tensor:
+    valid = torch.ones(batch, length, dtype=torch.bool)
+    for row in range(1, batch):
+        valid[row, length - 2 * row :] = False
+    return valid
+
+
+Answers = tuple[Tensor, Tensor, dict[str, Tensor], dict[str, Tensor], Tensor | None]
+
+
+def ask_both(name: str, theirs: Any, ours: Any) -> Answers:
+    """Logits of both, patterns of both by our names, and which queries are real."""
+    with torch.no_grad(), listen(ours) as heard:
+        if name in CAUSAL:
+            given, valid = tokens(3, 11), right_padding(3, 11)
+            answer = theirs(given, attention_mask=valid.long(), output_attentions=True)
+            mine = ours(given, Padding(valid))
+            return answer.logits, mine, named("decoder", "attend", answer.attentions), heard, valid
+        if name in ENCODERS:
+            given, valid = tokens(3, 11), right_padding(3, 11)
+            kinds = (torch.arange(11) > 5).long().expand(3, -1)
+            answer = theirs(given, attention_mask=valid.long(), token_type_ids=kinds, output_attentions=True)
+            mine = ours(given, valid, kinds)
+            scores = next(answer[k] for k in ("logits", "prediction_logits", "last_hidden_state") if k in answer)
+            return scores, mine, named("encoder", "attend", answer.attentions), heard, valid
+        if name in PICTURES:
+            given = torch.rand(2, theirs.config.num_channels, 16, 16, generator=torch.Generator().manual_seed(3))
+            answer = theirs(given, output_attentions=True)
+            return answer.logits, ours(given), named("encoder", "attend", answer.attentions), heard, None
+        source, target, valid = tokens(3, 13), tokens(3, 15), right_padding(3, 13)
+        answer = theirs(source, attention_mask=valid.long(), decoder_input_ids=target, output_attentions=True)
+        mine = ours(source, target, valid)
+        patterns = named("encoder", "attend", [a * valid[:, None, :, None] for a in answer.encoder_attentions])
+        patterns |= named("decoder", "attend", answer.decoder_attentions)
+        patterns |= named("decoder", "cross", answer.cross_attentions)
+        heard |= {n: heard[n] * valid[:, None, :, None] for n in heard if n.startswith("encoder")}
+        return answer.logits, mine, patterns, heard, None
+
+
+def named(side: str, part: str, patterns: Any) -> dict[str, Tensor]:
+    assert len(patterns) > 0
+    return {f"{side}.{layer}.{part}.pattern": pattern for layer, pattern in enumerate(patterns)}
+
+
+def difference(name: str, theirs: Any, ours: Any) -> float:
+    """The largest over logits and every pattern, at real tokens."""
+    logits, mine, patterns, heard, valid = ask_both(name, theirs, ours)
+    assert heard.keys() == patterns.keys()
+    assert max(pattern.max() for pattern in patterns.values()) > 0.5, "patterns are flat: the test would see nothing"
+    worst = 0.0
+    for pattern_name, pattern in patterns.items():
+        gap = (heard[pattern_name] - pattern).abs()
+        worst = max(worst, float((gap if valid is None else gap * valid[:, None, :, None]).max()))
+    gap = (mine - logits).abs()
+    gap = gap[valid] if valid is not None and gap.dim() == 3 else gap
+    return max(worst, float(gap.max()))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_reads_what_transformers_wrote(name: str, tmp_path: Path, record_property: Any) -> None:
+    theirs = save(name, tmp_path)
+    imported = read(tmp_path)
+    gap = difference(name, theirs, imported.model)
+    record_property("difference", gap)
+    print(f"{name}: {gap:.1e}")
+    assert gap < CLOSE
+    assert is_folder(tmp_path)
+    assert not imported.model.training
+    assert imported.extra["unread"] == []
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert-fill", "vit", "marian", "t5"])
+def test_reads_shards(name: str, tmp_path: Path) -> None:
+    theirs = save(name, tmp_path, max_shard_size="50KB")
+    assert (tmp_path / "model.safetensors.index.json").exists()
+    assert difference(name, theirs, read(tmp_path).model) < CLOSE
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_writes_what_transformers_reads(name: str, tmp_path: Path) -> None:
+    theirs = save(name, tmp_path / "first")
+    imported = read(tmp_path / "first")
+    write(imported.config, imported.model, tmp_path / "second", extra=imported.extra)
+    back = reload(name, tmp_path / "second")
+    assert difference(name, back, imported.model) < CLOSE
+    logits, again = ask_both(name, theirs, imported.model)[0], ask_both(name, back, imported.model)[0]
+    assert torch.allclose(logits, again, atol=CLOSE)
+    twice = read(tmp_path / "second")
+    assert twice.config == imported.config
+    assert twice.extra == imported.extra
+    ours, other = imported.model.state_dict(), twice.model.state_dict()
+    assert ours.keys() == other.keys()
+    assert all(torch.equal(ours[key], other[key]) for key in ours)
+
+
+def test_left_padding_with_places(tmp_path: Path) -> None:
+    for name in ("gpt2", "llama-grouped-tied"):
+        theirs = save(name, tmp_path / name)
+        given, valid = tokens(2, 9), right_padding(2, 9).flip(1)
+        places = (valid.long().cumsum(1) - 1).clamp(min=0)
+        with torch.no_grad():
+            logits = theirs(given, attention_mask=valid.long(), position_ids=places).logits
+            mine = read(tmp_path / name).model(given, Padding(valid), Places(places))
+        assert (logits - mine)[valid].abs().max() < CLOSE
+
+
+def test_cached_decoding_equals_theirs(tmp_path: Path) -> None:
+    theirs = save("llama-biases-linear", tmp_path)
+    model, given = read(tmp_path).model, tokens(2, 10)
+    state = model.begin()
+    with torch.no_grad():
+        steps = [model.step(given[:, place : place + 1], state)[0] for place in range(10)]
+        assert (torch.cat(steps, 1) - theirs(given).logits).abs().max() < CLOSE
+
+
+def test_older_rope_keys_mean_the_same(tmp_path: Path) -> None:
+    for name in ("llama-biases-linear", "llama-mlp-bias-llama3"):
+        theirs = save(name, tmp_path / name)
+        file = tmp_path / name / "config.json"
+        data = json.loads(file.read_text())
+        rope = data.pop("rope_parameters")
+        data["rope_theta"] = rope.pop("rope_theta")
+        if rope["rope_type"] == "linear":
+            rope["type"] = rope.pop("rope_type")
+        data["rope_scaling"] = rope
+        file.write_text(json.dumps(data))
+        assert difference(name, theirs, read(tmp_path / name).model) < CLOSE
+
+
+def test_half_precision_is_read_into_float32(tmp_path: Path) -> None:
+    for kind in (torch.bfloat16, torch.float16):
+        theirs = save("gpt2", tmp_path)
+        theirs.to(kind).save_pretrained(tmp_path)
+        imported = read(tmp_path)
+        assert {p.dtype for p in imported.model.parameters()} == {torch.float32}
+        assert difference("gpt2", theirs.float(), imported.model) < CLOSE
+        assert next(read(tmp_path, dtype=kind).model.parameters()).dtype == kind
+
+
+def test_labels_survive(tmp_path: Path) -> None:
+    save("bert-label", tmp_path / "one")
+    imported = read(tmp_path / "one")
+    assert imported.extra["id2label"] == {0: "bad", 1: "fair", 2: "good"}
+    write(imported.config, imported.model, tmp_path / "two", extra=imported.extra)
+    assert reload("bert-label", tmp_path / "two").config.id2label == {0: "bad", 1: "fair", 2: "good"}
+
+
+def test_older_names_buffers_and_copies(tmp_path: Path) -> None:
+    """As the first files on the hub are: no prefix, masks among the weights, gamma and beta, tied copies."""
+    from safetensors.torch import load_file, save_file
+
+    file = tmp_path / "model.safetensors"
+    theirs = save("gpt2", tmp_path)
+    stored = {name.removeprefix("transformer."): tensor for name, tensor in load_file(file).items()}
+    stored |= {f"h.{n}.attn.bias": torch.ones(1, 1, 24, 24, dtype=torch.uint8) for n in range(2)}
+    stored["lm_head.weight"] = stored["wte.weight"].clone()
+    save_file(stored, file)
+    assert difference("gpt2", theirs, read(tmp_path).model) < CLOSE
+
+    theirs = save("bert-pretraining", tmp_path)
+    stored = {
+        name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): tensor
+        for name, tensor in load_file(file).items()
+    }
+    stored["cls.predictions.decoder.weight"] = stored["bert.embeddings.word_embeddings.weight"].clone()
+    stored["bert.embeddings.position_ids"] = torch.arange(24)[None]
+    save_file(stored, file)
+    imported = read(tmp_path)
+    assert difference("bert-pretraining", theirs, imported.model) < CLOSE
+    assert "bert.pooler.dense.weight" in imported.extra["unused"]
+
+    theirs = save("t5", tmp_path)
+    stored = load_file(file)
+    stored["encoder.embed_tokens.weight"] = stored.pop("shared.weight")
+    save_file(stored, file)
+    assert difference("t5", theirs, read(tmp_path).model) < CLOSE
+
+
+def test_pickle_of_tensors_only(tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    theirs = save("marian", tmp_path)
+    stored = load_file(tmp_path / "model.safetensors")
+    stored["model.encoder.embed_positions.weight"] = torch.zeros(24, 32)
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(stored, tmp_path / "pytorch_model.bin")
+    assert difference("marian", theirs, read(tmp_path).model) < CLOSE

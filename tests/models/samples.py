@@ -1,0 +1,162 @@
+"""A small config of every model, its variations part by part, and inputs that fit."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any, get_type_hints
+
+import torch
+from torch import Tensor, nn
+
+from regard.core.errors import ConfigError
+from regard.models import BERT, GPT, NPT, RNN, Model, NameLabel, Transformer, ViT
+from regard.parts import Padding, Tree
+from tests.helpers import every_small, tree_places, valid_of, variants
+
+VOCAB, COLUMNS = 11, (0, 3, 2)
+LENGTHS = [23, 9, 1]  # long enough that small blocks and windows are really sparse
+SIZES: dict[str, Any] = {"width": 16, "layers": 2, "heads": 2}
+
+BASES: dict[type, Any] = {
+    GPT: GPT(vocab=VOCAB, **SIZES),
+    BERT: BERT(vocab=VOCAB, **SIZES),
+    Transformer: Transformer(vocab=VOCAB, **SIZES),
+    ViT: ViT(labels=4, image=20, **SIZES),
+    NPT: NPT(categories=COLUMNS, **SIZES),
+    RNN: RNN(vocab=VOCAB, width=16, layers=2),
+}
+EXTRAS: dict[type, list[dict[str, Any]]] = {
+    GPT: [{"tied": False}, {"key_heads": 1}, {"bias": False, "size": 4}],
+    BERT: [{"head": NameLabel(3)}],
+    Transformer: [{"target_vocab": 7, "decoder_layers": 1, "tied": False}, {"logit_bias": True, "key_heads": 1}],
+    ViT: [{"pool": "mean"}],
+    RNN: [{"target_vocab": 7}, {"tied": False}, {"layers": 1}],
+}
+
+
+def every_change(kind: type) -> list[dict[str, Any]]:
+    """Each part of a model replaced by each variant of its union, one at a time."""
+    hints = get_type_hints(kind)
+    changes: list[dict[str, Any]] = [{}, *EXTRAS.get(kind, [])]
+    for field in fields(kind):
+        parts = [part for part in variants(hints[field.name]) if hasattr(part, "build")]
+        if parts and field.name not in ("head", "target_position"):
+            changes += [{field.name: part} for part in one_of_each(hints[field.name])]
+    return changes
+
+
+def one_of_each(union: Any) -> list[Any]:
+    configs = {type(config): config for config in reversed(every_small_part(union))}
+    return list(configs.values())[::-1]
+
+
+def every_small_part(union: Any) -> list[Any]:
+    """As `every_small`, for unions that also hold None."""
+    members = [part for part in variants(union) if hasattr(part, "build")]
+    return [config for part in members for config in every_small(part | None) if config is not None]
+
+
+def builds(config: Any) -> bool:
+    try:
+        config.build()
+    except ConfigError:
+        return False
+    return True
+
+
+def every_variation(accepts: Callable[[type], bool] = lambda kind: True) -> list[Any]:
+    """Every model with every part that it takes. A model without an entry in BASES fails here, by name."""
+    configs = []
+    for kind in variants(Model):
+        if accepts(kind):
+            for change in every_change(kind):
+                try:
+                    configs.append(replace(BASES[kind], **change))
+                except ConfigError:
+                    continue
+    return [config for config in configs if builds(config) and not (isinstance(config, ViT) and needs_tree(config))]
+
+
+def needs_tree(config: Any) -> bool:
+    return isinstance(getattr(config, "position", None), Tree)
+
+
+def name_of_model(config: Any) -> str:
+    """The model and what differs from its base."""
+    base = BASES[type(config)]
+    changed = [f"{f.name}={getattr(config, f.name)}" for f in fields(config) if getattr(config, f.name) != getattr(base, f.name)]
+    return f"{type(config).__name__}({', '.join(changed)})"
+
+
+def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
+    """A padded batch. What stands in the padding is as random as the rest."""
+    batch, longest, valid = len(lengths), max(lengths), valid_of(lengths)
+    tokens = torch.randint(VOCAB, (batch, longest))
+    places = tree_places(lengths) if needs_tree(config) else None
+    match config:
+        case GPT():
+            return {"tokens": tokens}
+        case BERT():
+            return {"tokens": tokens, "valid": valid, "segments": torch.randint(2, tokens.shape), "places": places}
+        case Transformer() | RNN():
+            target = torch.randint(config.target_vocab or VOCAB, (batch, 8))
+            given = {"source": tokens, "target": target, "source_valid": valid}
+            return given | ({"source_places": places} if isinstance(config, Transformer) else {})
+        case ViT():
+            return {"images": torch.randn(batch, 1, config.image, config.image)}
+        case NPT():
+            cells = torch.stack([torch.randn(batch, longest), *(torch.randint(n, (batch, longest)) for n in COLUMNS[1:])], -1)
+            return {"cells": cells, "hidden": torch.rand(cells.shape) < 0.3, "valid": valid}
+    raise NotImplementedError(f"say what {type(config).__name__} is given")
+
+
+def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
+    """One text of a padded batch by itself, without its padding and without saying what is padding."""
+    own = {}
+    for name, value in given.items():
+        if isinstance(value, Tensor) and name not in ("valid", "source_valid"):
+            padded = name in ("tokens", "segments", "source", "cells", "hidden")
+            own[name] = value[row : row + 1, :length] if padded else value[row : row + 1]
+        elif name in ("places", "source_places") and value is not None:
+            own[name] = tree_places([length])
+    return own
+
+
+def real(given: dict[str, Any], answer: Tensor, row: int, length: int) -> Tensor:
+    """What a model answered about the real tokens of one text."""
+    about_tokens = "tokens" in given or "cells" in given
+    per_token = about_tokens and answer.dim() > 2
+    return answer[row : row + 1, :length] if per_token else answer[row : row + 1]
+
+
+def writes(kind: type) -> bool:
+    """Whether a model writes token by token."""
+    return hasattr(build(BASES[kind]), "step")
+
+
+def build(config: Any) -> nn.Module:
+    return config.build().eval()
+
+
+class Writer:
+    """A model that writes, all at once or by steps, with its source, where it has one, held fixed."""
+
+    def __init__(self, config: Any, batch: int = 3):
+        self.model = build(config)
+        self.vocab = getattr(config, "target_vocab", None) or config.vocab
+        self.source = inputs_for(config, LENGTHS[:batch]) if hasattr(config, "target_vocab") else {}
+        self.source.pop("target", None)
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        if not self.source:
+            return self.model(tokens)
+        return self.model(self.source["source"], tokens, *list(self.source.values())[1:])
+
+    def begin(self) -> Any:
+        return self.model.begin(*self.source.values())
+
+    def tokens(self, length: int) -> Tensor:
+        return torch.randint(self.vocab, (3, length))
+
+
+def padding_mask(lengths: list[int]) -> Padding:
+    return Padding(valid_of(lengths))

@@ -1,0 +1,252 @@
+"""What every model keeps to, with every part that it can be made of: read from the unions."""
+
+import pytest
+import safetensors.torch
+import torch
+import yaml
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from regard.core.config import from_dict, from_yaml, to_dict, to_yaml
+from regard.core.errors import ConfigError
+from regard.models import BERT, GPT, NPT, Model, Transformer, ViT
+from regard.parts import Linformer, Padding, Rotary, Tree, listen
+from tests.helpers import close, outputs_of, variants
+from tests.models.samples import (
+    BASES,
+    COLUMNS,
+    LENGTHS,
+    VOCAB,
+    alone,
+    build,
+    builds,
+    every_change,
+    every_variation,
+    inputs_for,
+    name_of_model,
+    needs_tree,
+    real,
+)
+
+every_model = pytest.mark.parametrize("config", every_variation(), ids=name_of_model)
+each_base = pytest.mark.parametrize("config", BASES.values(), ids=name_of_model)
+
+
+def test_every_model_of_the_union_has_a_sample():
+    assert set(BASES) == set(variants(Model))
+
+
+@each_base
+def test_answers_have_their_shape(config):
+    shapes = [tuple(answer.shape) for answer in outputs_of(build(config)(**inputs_for(config)))]
+    if isinstance(config, NPT):
+        assert shapes == [(3, 23, max(count, 1)) for count in COLUMNS]
+    elif isinstance(config, ViT):
+        assert shapes == [(3, 4)]
+    else:
+        assert shapes == [(3, 23 if isinstance(config, GPT | BERT) else 8, VOCAB)]
+
+
+@every_model
+def test_a_text_reads_the_same_alone_as_padded_in_a_batch(config):
+    model, given = build(config), inputs_for(config)
+    together = list(outputs_of(model(**given)))
+    for row, length in enumerate(LENGTHS):
+        for answer, own in zip(together, outputs_of(model(**alone(given, row, length))), strict=True):
+            close(real(given, answer, row, length), own, 2e-5)
+
+
+@every_model
+def test_gradients_reach_every_parameter(config):
+    model = config.build()
+    answers = outputs_of(model(**inputs_for(config)))
+    sum((answer * torch.randn_like(answer)).sum() for answer in answers).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+        # A shift of all keys adds the same to every score: what softmax does not see has no gradient but rounding.
+        assert parameter.grad.any() or name.endswith(("key.bias", "key_norm.bias")), name
+
+
+@every_model
+def test_weights_round_trip_through_safetensors(config):
+    model, given = build(config), inputs_for(config)
+    file = safetensors.torch.save(model.state_dict())
+    torch.manual_seed(0)
+    other = build(config)
+    other.load_state_dict(safetensors.torch.load(file))
+    for one, again in zip(outputs_of(model(**given)), outputs_of(other(**given)), strict=True):
+        assert torch.equal(one, again)
+
+
+@every_model
+def test_listening_changes_no_answer(config):
+    model, given = build(config), inputs_for(config)
+    answers = list(outputs_of(model(**given)))
+    with listen(model) as heard:
+        watched = list(outputs_of(model(**given)))
+    for one, other in zip(answers, watched, strict=True):
+        close(one, other, 2e-5)
+    for pattern in heard.values():
+        total = pattern.sum(-1)
+        close(total, (total > 0.5).float())
+
+
+@every_model
+def test_a_config_round_trips(config, tmp_path):
+    check_round_trip(config, tmp_path)
+
+
+def check_round_trip(config, folder) -> None:
+    assert from_dict(Model, to_dict(config)) == config
+    assert from_dict(Model, yaml.safe_load(to_yaml(config))) == config
+    path = folder / "config.yaml"
+    path.write_text(to_yaml(config), encoding="utf-8")
+    assert from_yaml(type(config), path) == config
+
+
+@st.composite
+def combinations(draw):
+    """A model with several parts replaced at once."""
+    kind = draw(st.sampled_from(sorted(BASES, key=lambda kind: kind.__name__)))
+    changes: dict = {}
+    for change in draw(st.lists(st.sampled_from(every_change(kind)), max_size=4)):
+        changes |= change
+    try:
+        return to_dict(BASES[kind]) | {name: to_dict(part) for name, part in changes.items()}
+    except ConfigError:
+        assume(False)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(combinations())
+def test_parts_combine_freely_or_are_refused_in_one_line(drawn):
+    try:
+        config = from_dict(Model, drawn)
+        model = build(config)
+    except ConfigError as error:
+        assert "\n" not in str(error)
+        return
+    assume(not (isinstance(config, ViT) and needs_tree(config)))
+    assert from_dict(Model, yaml.safe_load(to_yaml(config))) == config
+    given = inputs_for(config)
+    together = list(outputs_of(model(**given)))
+    for answer, own in zip(together, outputs_of(model(**alone(given, 1, LENGTHS[1]))), strict=True):
+        close(real(given, answer, 1, LENGTHS[1]), own, 1e-4)
+
+
+@each_base
+def test_what_is_refused_is_refused_for_a_reason(config):
+    """The battery skips what does not build; this is all that may not."""
+    for change in every_change(type(config)):
+        try:
+            refused = not builds(from_dict(Model, to_dict(config) | {k: to_dict(v) for k, v in change.items()}))
+        except ConfigError:
+            refused = True
+        (name, part), *_ = [*change.items(), ("", None)]
+        writes_left_to_right = isinstance(config, GPT | Transformer)
+        cannot = isinstance(part, Linformer) and writes_left_to_right
+        cannot |= isinstance(part, Tree) and isinstance(config, GPT)
+        cannot |= name == "position" and isinstance(config, NPT) and part != config.position
+        assert refused == cannot, f"{name}={part}"
+
+
+@pytest.mark.parametrize("config", [c for c in BASES.values() if hasattr(c, "dropout")], ids=name_of_model)
+def test_dropout_is_for_training_only(config):
+    model, given = config.build(), inputs_for(config)
+    first, second = ([answer.clone() for answer in outputs_of(model(**given))] for _ in range(2))
+    assert not torch.equal(first[0], second[0])
+    model.eval()
+    first, second = ([answer.clone() for answer in outputs_of(model(**given))] for _ in range(2))
+    assert torch.equal(first[0], second[0])
+
+
+@each_base
+def test_two_models_of_one_config_share_no_weights(config):
+    one, other = config.build(), config.build()
+    places = {parameter.data_ptr() for parameter in one.parameters()}
+    assert places.isdisjoint(parameter.data_ptr() for parameter in other.parameters())
+
+
+@pytest.mark.parametrize("kind", [GPT, Transformer])
+def test_tied_words_share_one_table(kind):
+    tied, apart = ({name for name, _ in kind(vocab=VOCAB, tied=t).build().named_parameters()} for t in (True, False))
+    assert apart - tied == {"words.head"}
+
+
+def test_a_model_that_ends_its_position_table_says_so_before_it_fails():
+    model = build(BERT(vocab=VOCAB, position=from_dict(BERT, {"vocab": 1}).position, width=16, layers=1, heads=2))
+    with pytest.raises(ConfigError, match=r"513 .* 512"):
+        model(torch.zeros(1, 513, dtype=torch.long))
+
+
+def test_an_image_of_another_size_is_named():
+    with pytest.raises(ConfigError, match="20×20.*24×20"):
+        build(BASES[ViT])(torch.zeros(1, 1, 24, 20))
+
+
+def test_vit_reads_patches_row_by_row():
+    """Moving one patch of the image moves one token, and no other."""
+    patches = build(BASES[ViT]).patches
+    image = torch.zeros(1, 1, 20, 20)
+    image[..., 8:12, 4:8] = torch.randn(4, 4)  # third row of patches, second column
+    moved = (patches(image) - patches(torch.zeros_like(image))).abs().sum(-1)[0]
+    assert moved.nonzero().flatten().tolist() == [2 * 5 + 1]
+
+
+def test_bert_knows_the_two_sentences_of_a_pair():
+    model, given = build(BASES[BERT]), inputs_for(BASES[BERT])
+    other = model(**given | {"segments": 1 - given["segments"]})
+    assert not torch.allclose(model(**given), other)
+
+
+def test_gpt_reads_a_packed_row_as_its_texts():
+    from regard.parts import Packed, Places
+
+    model, lengths = build(GPT(vocab=VOCAB, position=Rotary(), width=16, layers=2, heads=2)), [5, 1, 9]
+    tokens = torch.randint(VOCAB, (1, sum(lengths)))
+    segment = torch.arange(3).repeat_interleave(torch.tensor(lengths))[None]
+    index = torch.cat([torch.arange(length) for length in lengths])[None]
+    packed = model(tokens, Packed(segment), Places(index))
+    close(packed, torch.cat([model(text) for text in tokens.split(lengths, 1)], 1))
+
+
+def test_gpt_may_be_given_padding_on_the_left_and_where_its_text_begins():
+    from regard.parts import Places
+
+    model, tokens = build(BASES[GPT]), torch.randint(VOCAB, (1, 6))
+    padded = torch.cat([torch.zeros(1, 3, dtype=torch.long), tokens], 1)
+    valid, index = torch.arange(9)[None] >= 3, (torch.arange(9) - 3).clamp(min=0)[None]
+    close(model(padded, Padding(valid), Places(index))[:, 3:], model(tokens))
+
+
+class TestTable:
+    """The model whose input is the whole table."""
+
+    given = inputs_for(BASES[NPT], [23, 23])
+
+    def test_the_value_of_a_hidden_cell_is_never_read(self):
+        model = build(BASES[NPT])
+        unknown = self.given["cells"].masked_fill(self.given["hidden"], torch.nan)
+        for one, other in zip(model(**self.given), model(**self.given | {"cells": unknown}), strict=True):
+            assert torch.equal(one, other)
+
+    def test_rows_have_no_order(self):
+        model, order = build(BASES[NPT]), torch.randperm(23)
+        shuffled = {name: value[:, order] for name, value in self.given.items()}
+        for one, other in zip(model(**self.given), model(**shuffled), strict=True):
+            close(one[:, order], other)
+
+    def test_a_prediction_comes_from_other_rows(self):
+        model, cells = build(BASES[NPT]), self.given["cells"].clone()
+        cells[:, 5:] = cells[:, 5:].roll(1, 1)
+        cells[:, 5:, 0] += 1
+        before, after = model(**self.given), model(**self.given | {"cells": cells})
+        assert not torch.allclose(before[0][:, 0], after[0][:, 0])
+
+    def test_columns_are_told_apart(self):
+        model = build(NPT(categories=(0, 0), width=16, layers=1, heads=2))
+        cells, hidden = torch.randn(1, 4, 2), torch.zeros(1, 4, 2).bool()
+        one, other = model(cells, hidden), model(cells.flip(-1), hidden)
+        assert not torch.allclose(one[0], other[0])
+        assert not torch.allclose(one[0], other[1])

@@ -1,0 +1,234 @@
+"""A run that is stopped, killed or damaged goes on as if nothing had happened, or says in one line why it cannot."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.core.errors import UserError
+from regard.run import RunFolder, load_run, read_metrics
+from regard.train.loop import Loop
+from tests.train.tiny import tiny_plan, train_tiny, weights_of
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "unbroken"
+    train_tiny(out, steps=60, average=0.9)
+    return out
+
+
+def start_child(out: Path) -> int:
+    """A process of its own that trains, or goes on training, in `out`."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            train_tiny(out, resume=True, steps=60, average=0.9)
+            os._exit(0)
+        except BaseException as error:
+            print(f"child failed: {error!r}", flush=True)
+            os._exit(1)
+    return child
+
+
+@pytest.mark.timeout(280)
+def test_twenty_kills_at_random_moments_change_not_a_bit(unbroken: Path, tmp_path: Path):
+    out, dice, kills, code = tmp_path / "killed", random.Random(7), 0, None
+    while code is None:
+        child = start_child(out)
+        if kills >= 20:
+            code = os.waitpid(child, 0)[1]
+            break
+        time.sleep(dice.uniform(0.02, 0.25))
+        if os.waitpid(child, os.WNOHANG)[0]:
+            pytest.fail(f"the run ended after {kills} kills: make it longer")
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        kills += 1
+    assert kills >= 20
+    assert code == 0
+    assert weights_of(out) == weights_of(unbroken)
+    assert [line["step"] for line in read_metrics(out) if "loss" in line] == list(range(1, 61))
+    without_time = [
+        [{k: v for k, v in line.items() if k not in ("seconds", "speed")} for line in read_metrics(run)]
+        for run in (out, unbroken)
+    ]
+    assert without_time[0] == without_time[1]
+    assert not list(out.glob("**/.*.part")), "half-written files are swept up"
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_finishes_the_step_saves_and_exits_with_its_code(name: str, unbroken: Path, tmp_path: Path):
+    out, number = tmp_path / "stopped", getattr(signal, name)
+    options = {"batch": 8, "check_every": 4, "log_every": 1, "average": 0.9, "save_minutes": 10}
+    words = [sys.executable, "-m", "regard", "train", "dates", "--out", str(out), "--steps", "100000"]
+    words += [f"--training.{key}={value}" for key, value in options.items()]
+    words += ["--data.train=40", "--data.valid=8", "--data.test=4", "--model.width=16", "--model.layers=1"]
+    child = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    wait_until(lambda: len(read_metrics(out)) > 3)
+    child.send_signal(number)
+    assert child.wait(timeout=20) == 128 + number
+    saved = json.loads((RunFolder(out).checkpoints()[-1] / "progress.json").read_text())["step"]
+    assert saved == max(line["step"] for line in read_metrics(out)), "the last finished step is the saved one"
+    assert load_run(out).translate(["3 mai 2020"]), "and the weights can be used"
+
+
+def wait_until(true, seconds: float = 60) -> None:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(tmp_path: Path):
+    for name, seed in (("one", 3), ("two", 3), ("other", 4)):
+        train_tiny(tmp_path / name, seed=seed)
+    assert weights_of(tmp_path / "one") == weights_of(tmp_path / "two")
+    assert weights_of(tmp_path / "one") != weights_of(tmp_path / "other")
+
+
+def newest(out: Path) -> Path:
+    return RunFolder(out).checkpoints()[-1]
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-7])
+
+
+def flip_a_bit(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_a_bit, Path.unlink])
+@pytest.mark.parametrize("name", ["weights.safetensors", "optimiser.safetensors", "progress.json"])
+def test_a_damaged_checkpoint_is_named_and_the_one_before_can_be_used(damage, name: str, tmp_path: Path):  # type: ignore[no-untyped-def]
+    out = tmp_path / "run"
+    train_tiny(out)
+    file = newest(out) / name
+    damage(file)
+    with pytest.raises(UserError, match=name) as caught:
+        train_tiny(out, resume=True, steps=16)
+    assert str(newest(out)) in str(caught.value)
+    for child in newest(out).iterdir():
+        child.unlink()
+    newest(out).rmdir()  # what the message advises
+    assert train_tiny(out, resume=True, steps=16).progress.step == 16
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_a_bit])
+def test_damaged_weights_are_refused(damage, tmp_path: Path):  # type: ignore[no-untyped-def]
+    train_tiny(tmp_path / "run")
+    damage(tmp_path / "run" / "model.safetensors")
+    with pytest.raises(UserError, match=r"model\.safetensors.*damaged"):
+        load_run(tmp_path / "run")
+
+
+def test_a_second_process_is_refused(tmp_path: Path):
+    refusal = f"another process \\({os.getpid()}\\)"
+    with RunFolder(tmp_path / "run").open(), pytest.raises(UserError, match=refusal):
+        RunFolder(tmp_path / "run").open(resume=True)
+    with RunFolder(tmp_path / "run").open(resume=True):
+        pass
+
+
+def test_a_run_is_not_overwritten_by_accident(tmp_path: Path):
+    train_tiny(tmp_path / "run")
+    before = weights_of(tmp_path / "run")
+    with pytest.raises(UserError, match="already holds a run"):
+        train_tiny(tmp_path / "run", seed=5)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("all of it")
+    with pytest.raises(UserError, match="holds other files"):
+        train_tiny(tmp_path / "mine")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="is a file"):
+        train_tiny(tmp_path / "file")
+    assert weights_of(tmp_path / "run") == before
+
+
+def test_a_full_disk_stops_with_one_line_and_leaves_the_last_checkpoint(tmp_path: Path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "none", disk], capture_output=True).returncode:
+        pytest.skip("mounting a small disk needs root")
+    try:
+        out = disk / "run"
+        with pytest.raises(UserError, match=r"the disk is full .* bytes are free"):
+            train_tiny(out, steps=100, keep=50)
+        assert not list(out.glob("**/.*.part")), "no half-written file is left"
+        assert RunFolder(out).load_checkpoint() is not None, "and what was saved before is whole"
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_read_only_folder_is_an_error_before_training_starts(tmp_path: Path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", disk], capture_output=True).returncode:
+        pytest.skip("mounting a read-only disk needs root")
+    try:
+        with pytest.raises(UserError, match="Read-only|not writable"):
+            train_tiny(disk / "run")
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+class Poisoned:
+    """Batches whose loss is not a number at some steps."""
+
+    def __init__(self, bad: range):
+        self.bad, self.step = bad, 0
+
+    def __call__(self, original):  # type: ignore[no-untyped-def]
+        def gradients(loop: Loop, batch):  # type: ignore[no-untyped-def]
+            total, count = original(loop, batch)
+            if loop.progress.step in self.bad:
+                next(loop.model.parameters()).grad[0, 0] = float("nan")
+                return float("nan"), count
+            return total, count
+
+        return gradients
+
+
+def test_steps_without_a_finite_gradient_are_skipped_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Loop, "_gradients", Poisoned(range(3, 6))(Loop._gradients))
+    report = train_tiny(tmp_path / "run")
+    assert report.progress.skipped == 3
+    assert all(torch.isfinite(p).all() for p in load_run(tmp_path / "run").model.parameters())
+
+
+def test_ten_bad_steps_in_a_row_stop_the_run_with_the_checkpoint_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Loop, "_gradients", Poisoned(range(5, 99))(Loop._gradients))
+    with pytest.raises(UserError, match="not finite in 10 steps in a row"):
+        train_tiny(tmp_path / "run", steps=60)
+    checkpoint = RunFolder(tmp_path / "run").load_checkpoint()
+    assert checkpoint is not None
+    assert all(torch.isfinite(weight).all() for weight in checkpoint.weights.values())
+
+
+def test_a_resumed_run_keeps_its_settings_and_refuses_others(tmp_path: Path):
+    out = tmp_path / "run"
+    train_tiny(out)
+
+    def resume(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "regard", "train", "dates", "--out", str(out), "--resume", *words]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    refused = resume("--model.layers", "3")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "model.layers: a resumed run cannot change it" in refused.stderr
+    longer = resume("--steps", "15")
+    assert longer.returncode == 0, longer.stderr
+    assert json.loads((newest(out) / "progress.json").read_text())["step"] == 15
+    assert tiny_plan().model.width == 16  # the folder's own width, not the recipe's, was kept:
+    assert load_run(out).config.width == 16  # type: ignore[union-attr]

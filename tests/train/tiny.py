@@ -1,0 +1,27 @@
+"""A run so small that it trains in a second, for tests of everything around the model."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from regard.data.dates import Dates
+from regard.recipes import Plan, dates, train_translator
+from regard.train import Report
+
+
+def tiny_plan(**training: object) -> Plan:
+    plan = dates()
+    settings = {"batch": 8, "steps": 12, "check_every": 4, "log_every": 1, "save_minutes": 1e-9, **training}
+    return replace(
+        plan,
+        data=Dates(train=40, valid=8, test=4),
+        model=replace(plan.model, width=16, layers=1, heads=2, dropout=0.2, feed=replace(plan.model.feed, hidden=16)),
+        training=replace(plan.training, **settings),
+    )
+
+
+def train_tiny(out: Path, resume: bool = False, **training: object) -> Report:
+    return train_translator(tiny_plan(**training), out, resume=resume)
+
+
+def weights_of(out: Path) -> bytes:
+    return (out / "model.safetensors").read_bytes()
