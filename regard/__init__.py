@@ -1,9 +1,9 @@
 """regard: every transformer from one attention operator.
 
-    run = regard.load("runs/dates")                      # a run folder, or a Hugging Face folder
+run = regard.load("runs/dates")                      # a run folder, or a Hugging Face folder
+run.translate(["le 3 mars 2019"])
+with regard.listen(run.model) as heard:              # every attention pattern, by name
     run.translate(["le 3 mars 2019"])
-    with regard.listen(run.model) as heard:              # every attention pattern, by name
-        run.translate(["le 3 mars 2019"])
 """
 
 from typing import TYPE_CHECKING, Any

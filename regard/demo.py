@@ -30,7 +30,8 @@ def run_demo(out: Path, quick: bool) -> int:
 
 def _show(run: Run, plan: Plan, out: Path, console: Console) -> None:
     test = plan.data.read()["test"]
-    table = Table("written", "read as", "right", title="\nHeld-out days", title_justify="left", box=None, padding=(0, 3, 0, 0))
+    console.print("\n[bold]Held-out days[/]")
+    table = Table("written", "read as", "right", box=None, padding=(0, 3, 0, 0))
     for (written, iso), answer in zip(test[:8], run.translate([written for written, _ in test[:8]]), strict=True):
         table.add_row(written, answer, "✓" if answer == iso else f"✗ {iso}")
     console.print(table)

@@ -1,11 +1,11 @@
 """The run folder: the one artefact. Training writes it, every other verb reads it.
 
-    config.yaml          task, model, training and data settings; versions, threads, seed, command
-    tokenizer.json       where there is text
-    model.safetensors    the best weights
-    checkpoints/step-…/  weights, optimiser, progress; complete or absent, with a sha256 manifest
-    metrics.jsonl        a line a log step
-    card.md              what it is, on what data, its scores, the command that made it
+config.yaml          task, model, training and data settings; versions, threads, seed, command
+tokenizer.json       where there is text
+model.safetensors    the best weights
+checkpoints/step-…/  weights, optimiser, progress; complete or absent, with a sha256 manifest
+metrics.jsonl        a line a log step
+card.md              what it is, on what data, its scores, the command that made it
 """
 
 import fcntl
@@ -210,7 +210,9 @@ class Run:
         return translate(self.model, self.tokenizer, texts, longest)
 
 
-def save_run(path: Path, config: Model, model: nn.Module, task: Task | None = None, tokenizer: Tokenizer | None = None) -> None:
+def save_run(
+    path: Path, config: Model, model: nn.Module, task: Task | None = None, tokenizer: Tokenizer | None = None
+) -> None:
     """A model made in Python as a run folder that every verb takes."""
     with RunFolder(path).open() as folder:
         folder.write_config({"task": to_dict(task), "model": to_dict(config)})

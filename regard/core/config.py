@@ -98,7 +98,7 @@ def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
     if data is None and type(None) in members:
         return None
     plain = [m for m in members if not dataclasses.is_dataclass(m) and m is not type(None)]
-    configs = {m.__name__: m for m in members if dataclasses.is_dataclass(m)}
+    configs: dict[str, Any] = {m.__name__: m for m in members if isinstance(m, type) and dataclasses.is_dataclass(m)}
     if configs and isinstance(data, str):
         data = {"kind": data}
     if configs and isinstance(data, Mapping):

@@ -21,7 +21,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name to write to, which takes `path`'s place when the block ends well and vanishes when it does not."""
+    """A temporary name to write to, which takes `path`'s place when the block ends well and else vanishes."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with explain_full_disk(path):

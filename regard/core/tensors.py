@@ -1,4 +1,4 @@
-"""Tensors in files: safetensors only, and each file carries a digest of its contents that is checked when it is read."""
+"""Tensors in files: safetensors only, each with a digest of its contents that is checked when it is read."""
 
 import hashlib
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def save(path: Path, tensors: Mapping[str, Tensor]) -> None:
 def load(path: Path) -> dict[str, Tensor]:
     try:
         with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118: not a dictionary
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             written = (file.metadata() or {}).get("sha256")
     except FileNotFoundError:
         raise UserError(f"{path}: is missing") from None

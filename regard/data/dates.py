@@ -13,43 +13,56 @@ from regard.core.machine import seed_for
 class Language:
     months: tuple[str, ...]
     days: tuple[str, ...]  # of the week, Monday first
-    forms: tuple[str, ...]  # {d} day, {dd} with a zero, {th} ordinal, {m} month's name, {mm} its number, {y}, {w} weekday
+    forms: tuple[
+        str, ...
+    ]  # {d} day, {dd} with a zero, {th} ordinal, {m} month's name, {mm} its number, {y}, {w} weekday
+
+
+def names(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
 
 
 LANGUAGES = {
     "English": Language(
-        tuple("January February March April May June July August September October November December".split()),
-        tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()),
-        ("{d} {m} {y}", "{m} {d}, {y}", "the {th} of {m}, {y}", "{w}, {d} {m} {y}", "{w} the {th} of {m} {y}", "{m} {th}, {y}"),
+        names("January February March April May June July August September October November December"),
+        names("Monday Tuesday Wednesday Thursday Friday Saturday Sunday"),
+        (
+            "{d} {m} {y}",
+            "{m} {d}, {y}",
+            "the {th} of {m}, {y}",
+            "{w}, {d} {m} {y}",
+            "{w} the {th} of {m} {y}",
+            "{m} {th}, {y}",
+        ),
     ),
     "German": Language(
-        tuple("Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()),
-        tuple("Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split()),
+        names("Januar Februar März April Mai Juni Juli August September Oktober November Dezember"),
+        names("Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag"),
         ("{d}. {m} {y}", "{w}, den {d}. {m} {y}", "am {d}. {m} {y}", "{dd}.{mm}.{y}", "{w}, {d}. {m} {y}"),
     ),
     "French": Language(
-        tuple("janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()),
-        tuple("lundi mardi mercredi jeudi vendredi samedi dimanche".split()),
+        names("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
+        names("lundi mardi mercredi jeudi vendredi samedi dimanche"),
         ("{d} {m} {y}", "le {d} {m} {y}", "{w} {d} {m} {y}", "le {w} {d} {m} {y}"),
     ),
     "Spanish": Language(
-        tuple("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split()),
-        tuple("lunes martes miércoles jueves viernes sábado domingo".split()),
+        names("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"),
+        names("lunes martes miércoles jueves viernes sábado domingo"),
         ("{d} de {m} de {y}", "el {d} de {m} de {y}", "{w}, {d} de {m} de {y}"),
     ),
     "Italian": Language(
-        tuple("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre".split()),
-        tuple("lunedì martedì mercoledì giovedì venerdì sabato domenica".split()),
+        names("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre"),
+        names("lunedì martedì mercoledì giovedì venerdì sabato domenica"),
         ("{d} {m} {y}", "il {d} {m} {y}", "{w} {d} {m} {y}"),
     ),
     "Dutch": Language(
-        tuple("januari februari maart april mei juni juli augustus september oktober november december".split()),
-        tuple("maandag dinsdag woensdag donderdag vrijdag zaterdag zondag".split()),
+        names("januari februari maart april mei juni juli augustus september oktober november december"),
+        names("maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"),
         ("{d} {m} {y}", "{w} {d} {m} {y}", "op {d} {m} {y}"),
     ),
     "Portuguese": Language(
-        tuple("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro".split()),
-        tuple("segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo".split()),
+        names("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro"),
+        names("segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo"),
         ("{d} de {m} de {y}", "{w}, {d} de {m} de {y}", "em {d} de {m} de {y}"),
     ),
 }

@@ -97,9 +97,9 @@ class Weights:
             tensor = self.stored[name].read()
         except SafetensorError as error:
             raise UserError(f"{path}: {shown(name)} cannot be read ({one_line(error)})") from None
-        if tensor.dtype not in FLOATS:
-            kind = str(tensor.dtype).removeprefix("torch.")
-            raise UserError(f"{path}: {shown(name)} holds {kind}, not floats: quantised weights are not read")
+        if tensor.dtype not in FLOATS or tensor.layout != torch.strided or tensor.device.type != "cpu":
+            kind = ", ".join(str(what).removeprefix("torch.") for what in (tensor.dtype, tensor.layout, tensor.device))
+            raise UserError(f"{path}: {shown(name)} holds no plain floats ({kind}): packed weights are not read")
         return tensor
 
     def same(self, one: str, other: str) -> bool:

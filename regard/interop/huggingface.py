@@ -54,7 +54,7 @@ def read(folder: Path, dtype: torch.dtype = torch.float32) -> Imported:
         with torch.device("meta"):
             shapes = config.build().state_dict()
         rows = fitting(table, shapes)
-        weights = adopt(weights, table)
+        weights = adopt(weights, table, rows)
         unused = check(folder, table, rows, shapes, weights)
         model = config.build().to(dtype).eval()
         fill(model, rows, weights)
@@ -79,6 +79,7 @@ def write(
             data = copy_tokenizer(tokenizer, folder, data.get(family.length or "")) | data
         with replacing(folder / SINGLE) as temporary:
             save_file(tensors, temporary, metadata={"format": "pt"})
+            temporary.chmod(0o644)  # the library makes files that only their owner may read
         write_text(folder / "config.json", json.dumps(data, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror or error})") from None

@@ -83,7 +83,8 @@ def check(folder: Path, table: Table, rows: Iterable[Row], ours: Mapping[str, Te
     """Every tensor is there, in shape, and no other; gives the names of those that are left unused."""
     needed = {row.theirs: _their_shape(row, ours) for row in rows}
     missing = [name for name in needed if name not in weights]
-    known = _any_of(*table.buffers, *(name for name in table.tied if name not in needed))
+    tied = {copy: main for copy, main in table.tied.items() if main in needed and copy not in needed}
+    known = _any_of(*table.buffers, *tied)
     unused = _any_of(*table.unused)
     others = [name for name in weights if name not in needed and not known.fullmatch(name)]
     extra = [name for name in others if not unused.fullmatch(name)]
@@ -96,17 +97,18 @@ def check(folder: Path, table: Table, rows: Iterable[Row], ours: Mapping[str, Te
     told = [f"{problem}: {listed(names)}" for problem, names in problems.items() if names]
     if told:
         raise UserError(f"{folder}: the weights are not those that config.json describes; {'; '.join(told)}")
-    for copy, main in table.tied.items():
-        if copy in weights and copy not in needed and not weights.same(copy, main):
+    for copy, main in tied.items():
+        if copy in weights and not weights.same(copy, main):
             raise UserError(f"{folder}: {copy} differs from {main}, though config.json ties them (tie_word_embeddings)")
     return sorted(set(others) - set(extra))
 
 
-def adopt(weights: Weights, table: Table) -> Weights:
+def adopt(weights: Weights, table: Table, rows: Iterable[Row]) -> Weights:
     """Where a file keeps only a copy of a tied tensor, the copy is the tensor."""
     names = {name: name for name in weights}
+    needed = {row.theirs for row in rows}
     for copy, main in table.tied.items():
-        if main not in names and copy in names:
+        if main in needed and main not in names and copy in names and copy not in needed:
             names[main] = names.pop(copy)
     return weights.renamed(names)
 

@@ -51,10 +51,20 @@ class TransformerModel(nn.Module):
         super().__init__()
         self.config = config
         scale = config.width**0.5 if config.embed_scale is None else config.embed_scale
-        head = {"tied": config.tied, "bias": config.logit_bias, "logit_scale": config.logit_scale}
+
+        def writing(vocab: int) -> Words:
+            return Words(
+                vocab,
+                config.width,
+                tied=config.tied,
+                scale=scale,
+                bias=config.logit_bias,
+                logit_scale=config.logit_scale,
+            )
+
         shared = config.target_vocab is None
-        self.words = Words(config.vocab, config.width, scale=scale, **(head if shared else {}))
-        self.target_words = None if shared else Words(config.target_vocab or 0, config.width, scale=scale, **head)
+        self.words = writing(config.vocab) if shared else Words(config.vocab, config.width, scale=scale)
+        self.target_words = None if shared else writing(config.target_vocab or 0)
         self.drop = nn.Dropout(config.dropout)
         self.encoder = config.stack(causal=False)
         after = Sinusoid() if isinstance(config.position, Tree) else config.position

@@ -6,6 +6,7 @@ from torch import nn
 
 from regard.core.shapes import Memory, States
 from regard.parts.cache import Cache, KeyValues
+from regard.parts.feed import Nothing
 from regard.parts.masks import Mask
 from regard.parts.multihead import MultiHead
 from regard.parts.norms import Norm
@@ -30,7 +31,7 @@ class Block(nn.Module):
         self.attend, self.cross, self.feed = attend, cross, feed
         self.join_attend = wiring.build(width, norm, dropout)
         self.join_cross = wiring.build(width, norm, dropout) if cross else None
-        self.join_feed = wiring.build(width, norm, dropout)
+        self.join_feed = None if isinstance(feed, Nothing) else wiring.build(width, norm, dropout)
 
     def forward(
         self,
@@ -47,7 +48,7 @@ class Block(nn.Module):
         if self.cross is not None and self.join_cross is not None:
             cross = self.cross
             x = self.join_cross(x, lambda h: cross(h, memory, memory_mask, cache=remembered))
-        return self.join_feed(x, self.feed)
+        return x if self.join_feed is None else self.join_feed(x, self.feed)
 
 
 class Stack(nn.Module):

@@ -63,6 +63,7 @@ class Cells(nn.Module):
     """
 
     first: Tensor
+    is_number: Tensor
 
     def __init__(self, categories: tuple[int, ...], width: int):
         super().__init__()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -20,39 +19,41 @@ class _Plain:
     def build(self, width: int, bias: bool = True) -> nn.Module:
         return Plain(width, self.hidden or 4 * width, self.bend, bias)
 
-    @staticmethod
-    def bend(x: Tensor) -> Tensor:
+    def bend(self, x: Tensor) -> Tensor:
         raise NotImplementedError("abstract: a feed-forward bends")
 
 
 @dataclass(frozen=True)
 class ReLU(_Plain):
-    bend = staticmethod(F.relu)
+    def bend(self, x: Tensor) -> Tensor:
+        return F.relu(x)
 
 
 @dataclass(frozen=True)
 class GELU(_Plain):
-    bend = staticmethod(F.gelu)
+    def bend(self, x: Tensor) -> Tensor:
+        return F.gelu(x)
 
 
 @dataclass(frozen=True)
 class TanhGELU(_Plain):
     """GELU by the tanh formula of GPT-2."""
 
-    bend = staticmethod(partial(F.gelu, approximate="tanh"))
+    def bend(self, x: Tensor) -> Tensor:
+        return F.gelu(x, approximate="tanh")
 
 
 @dataclass(frozen=True)
 class SiLU(_Plain):
-    bend = staticmethod(F.silu)
+    def bend(self, x: Tensor) -> Tensor:
+        return F.silu(x)
 
 
 @dataclass(frozen=True)
 class SquaredReLU(_Plain):
     """ReLU² (So et al., 2021): cheap, and sparse."""
 
-    @staticmethod
-    def bend(x: Tensor) -> Tensor:
+    def bend(self, x: Tensor) -> Tensor:
         return F.relu(x).square()
 
 
@@ -63,8 +64,7 @@ class _Gated:
     def build(self, width: int, bias: bool = True) -> nn.Module:
         return Gated(width, self.hidden or -(-8 * width // 24) * 8, self.bend, bias)
 
-    @staticmethod
-    def bend(x: Tensor) -> Tensor:
+    def bend(self, x: Tensor) -> Tensor:
         raise NotImplementedError("abstract: a feed-forward bends")
 
 
@@ -72,12 +72,14 @@ class _Gated:
 class SwiGLU(_Gated):
     """One projection gates another (Shazeer, 2020)."""
 
-    bend = staticmethod(F.silu)
+    def bend(self, x: Tensor) -> Tensor:
+        return F.silu(x)
 
 
 @dataclass(frozen=True)
 class GeGLU(_Gated):
-    bend = staticmethod(partial(F.gelu, approximate="tanh"))
+    def bend(self, x: Tensor) -> Tensor:
+        return F.gelu(x, approximate="tanh")
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Taps: look inside a model while it runs, without changing what it answers.
 
-    with listen(model) as heard:
-        model(batch)
-    heard["decoder.3.cross.pattern"]        # batch, heads, target, source
+with listen(model) as heard:
+    model(batch)
+heard["decoder.3.cross.pattern"]        # batch, heads, target, source
 """
 
 from collections.abc import Callable, Iterator

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from regard.data.dates import Dates
 from regard.models import Transformer
-from regard.parts import GELU, PreNorm, Sinusoid
+from regard.parts import GELU
 from regard.recipes.plan import Plan
 from regard.tasks import Translate
 from regard.train import AdamW, Cosine, Training
@@ -16,9 +16,15 @@ def dates() -> Plan:
         task=Translate(smoothing=0.0),
         model=Transformer(
             vocab=1,  # counted from the data
-            width=128, layers=2, heads=4, position=Sinusoid(), feed=GELU(hidden=256), wiring=PreNorm(), dropout=0.0,
-        ),  # fmt: skip
-        training=Training(batch=64, steps=1200, optimiser=AdamW(rate=2e-3), schedule=Cosine(warmup=100), check_every=200),
+            width=128,
+            layers=2,
+            heads=4,
+            feed=GELU(hidden=256),
+            dropout=0.0,
+        ),
+        training=Training(
+            batch=64, steps=1000, optimiser=AdamW(rate=2e-3), schedule=Cosine(warmup=100), check_every=200
+        ),
     )
 
 

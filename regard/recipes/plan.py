@@ -1,4 +1,4 @@
-"""A plan: all that a run is made from. It is the `config.yaml` of the run folder, and the command line changes its keys."""
+"""A plan: all that a run is made from. The run folder keeps it as `config.yaml`; the command line changes its keys."""
 
 import shlex
 import sys
@@ -28,7 +28,7 @@ class Plan:
 
 
 def settle(plan: Plan, changes: Mapping[str, Any], out: Path, resume: bool) -> Plan:
-    """The plan with the user's changes; a resumed run keeps the one it began with, of which only training may change."""
+    """The plan with the user's changes; a resumed run keeps its own, of which only the training may change."""
     if not resume or not (out / CONFIG).exists():
         return override(plan, changes)
     stored = read_config(out)

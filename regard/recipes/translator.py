@@ -6,8 +6,10 @@ from pathlib import Path
 
 import torch
 
+from regard.core.errors import ConfigError
 from regard.core.files import write_text
 from regard.data import Pairs
+from regard.models import RNN, Model, Transformer
 from regard.recipes.plan import Plan, describe
 from regard.run import TOKENIZER, Run, RunFolder, load_run
 from regard.text import Characters, Tokenizer
@@ -25,7 +27,7 @@ def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: 
             if first:
                 folder.open(resume=resume, overwrite=overwrite)
         tokenizer = _tokenizer(texts["train"], out, resume)
-        plan = replace(plan, model=replace(plan.model, vocab=tokenizer.vocab))
+        plan = replace(plan, model=with_vocab(plan.model, tokenizer.vocab))
         with ranks.only_first() as first:
             if first:
                 folder.write_config(describe(plan))
@@ -53,6 +55,12 @@ def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: 
     return report
 
 
+def with_vocab(model: Model, vocab: int) -> Model:
+    if not isinstance(model, Transformer | RNN):
+        raise ConfigError(f"model: {type(model).__name__} does not translate; choose Transformer or RNN")
+    return replace(model, vocab=vocab)
+
+
 def share_right(run: Run, pairs: Sequence[TextPair]) -> float:
     """The share of pairs whose target the model writes exactly."""
     answers = run.translate([source for source, _ in pairs])
@@ -67,7 +75,8 @@ def card(plan: Plan, report: Report, exact: float) -> str:
 - data: {plan.data}
 - held-out pairs written exactly: {exact:.1%}
 - best validation loss: {progress.best:.4f} nats a token, at step {progress.best_step:,} of {progress.step:,}
-- trained for {progress.seconds:.0f} s, {settings["threads"]} threads, torch {settings["torch"]}, seed {plan.training.seed}
+- trained for {progress.seconds:.0f} s on {settings["threads"]} threads, torch {settings["torch"]}
+- seed {plan.training.seed}
 - steps skipped because their gradient was not finite: {progress.skipped}
 
     {settings["command"]}

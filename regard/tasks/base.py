@@ -10,7 +10,7 @@ class Loss(NamedTuple):
     """A sum and the number of things summed, so that parts of a batch add up to exactly the whole."""
 
     total: Tensor
-    count: Tensor
+    terms: Tensor
 
 
 @runtime_checkable

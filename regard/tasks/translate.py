@@ -31,7 +31,11 @@ class Translate:
         logits = model(batch.source, batch.target, batch.source_valid)
         answer = batch.answer.masked_fill(~batch.answer_valid, -100)
         total = F.cross_entropy(
-            logits.flatten(0, 1).float(), answer.flatten(), ignore_index=-100, reduction="sum", label_smoothing=smoothing
+            logits.flatten(0, 1).float(),
+            answer.flatten(),
+            ignore_index=-100,
+            reduction="sum",
+            label_smoothing=smoothing,
         )
         return Loss(total, batch.answer_valid.sum())
 

@@ -100,7 +100,8 @@ class Loop:
         self.total_steps = training.total_steps(data.steps_per_epoch)
         parts = ranks.world * training.accumulate
         if data.batch(0).rows < parts:
-            raise UserError(f"a batch of {data.batch(0).rows} rows cannot be shared by {parts} ranks and parts; raise training.batch")
+            rows = data.batch(0).rows
+            raise UserError(f"a batch of {rows} rows cannot be shared by {parts} ranks and parts; raise training.batch")
 
     def run(self) -> Report:
         loss = float("nan")
@@ -157,7 +158,7 @@ class Loop:
                 with self.precision.context():
                     loss = self.task.loss(self.compute, part)  # type: ignore[arg-type]
                 loss.total.backward()
-            total, count = total + loss.total.item(), count + loss.count.item()
+            total, count = total + loss.total.item(), count + loss.terms.item()
         return total, count
 
     def _update(self, count: float, done: float) -> None:
@@ -181,7 +182,7 @@ class Loop:
             first = self.progress.step - TOO_MANY_BAD + 1
             raise UserError(
                 f"{self.folder.path}: the loss or its gradient was not finite in {TOO_MANY_BAD} steps in a row "
-                f"(steps {first} to {self.progress.step}); the last checkpoint is intact: lower the rate, or look at the data"
+                f"({first} to {self.progress.step}); the last checkpoint is intact: lower the rate, or look at the data"
             )
 
     # Telling and keeping
@@ -192,7 +193,12 @@ class Loop:
         if progress.step % training.log_every == 0 and self.ranks.first:
             rate = training.schedule.share(progress.step - 1, self._done())
             self.folder.log(
-                step=progress.step, loss=loss, rate=rate, speed=screen.speed, seconds=progress.seconds, skipped=progress.skipped
+                step=progress.step,
+                loss=loss,
+                rate=rate,
+                speed=screen.speed,
+                seconds=progress.seconds,
+                skipped=progress.skipped,
             )
 
     def _check(self, screen: Screen) -> None:
@@ -200,7 +206,9 @@ class Loop:
         with ExitStack() as stack:
             if self.average is not None:
                 stack.enter_context(self.average.worn_by(self.model))
-            loss = evaluate(self.model, self.task, self.valid, self.ranks, self.precision.device) if self.valid else None
+            loss = (
+                evaluate(self.model, self.task, self.valid, self.ranks, self.precision.device) if self.valid else None
+            )
             if loss is not None and self.progress.best is not None and not loss < self.progress.best:
                 screen.checked(self.progress.step, loss, best=False)
             else:
@@ -244,7 +252,9 @@ class Loop:
         for name in ("threads", "torch"):
             was, now = getattr(self.progress, name), getattr(before, name)
             if was != now and self.ranks.first:
-                print(f"note: {name} was {was} and is {now}: the result will be as good, but not the same to the last bit")
+                print(
+                    f"note: {name} was {was} and is {now}: the result will be as good, but not the same to the last bit"
+                )
         self.progress.threads, self.progress.torch = before.threads, before.torch
 
 
@@ -258,7 +268,7 @@ def evaluate(model: nn.Module, task: Task, data: Batches, ranks: Ranks = Ranks()
         part = batch.part(ranks.rank, ranks.world)
         if part.rows:
             loss = task.loss(model, part.to(device))
-            total, count = total + loss.total.item(), count + loss.count.item()
+            total, count = total + loss.total.item(), count + loss.terms.item()
     model.train(was_training)
     total, count = ranks.add([total, count])
     return total / max(count, 1)

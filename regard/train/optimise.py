@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -56,7 +57,7 @@ Optimiser = AdamW | Muon
 def matrices_of_blocks(model: nn.Module) -> list[nn.Parameter]:
     """Weights of the linear layers inside blocks: not embeddings, not heads, not the router's small matrix."""
     return [
-        layer.weight
+        cast(nn.Parameter, layer.weight)
         for block in model.modules()
         if isinstance(block, Block)
         for name, layer in block.named_modules()

@@ -30,7 +30,9 @@ class Precision:
         return f"{'compiled ' if self.compiled else ''}{'bfloat16' if self.bfloat16 else 'float32'} on {self.device}"
 
 
-def choose(training: Training, parameters: int, size: int, steps: int | None, fixed_shape: bool, device: str) -> Precision:
+def choose(
+    training: Training, parameters: int, size: int, steps: int | None, fixed_shape: bool, device: str
+) -> Precision:
     """Known before the first step from the settings alone, so that a repeated run chooses the same."""
     seconds = 60 * training.minutes if training.minutes is not None else 1e9
     if steps is not None:

@@ -195,6 +195,28 @@ def test_quantised_tensors(copy: Any) -> None:
     refused(folder, "transformer.ln_f.bias", "int8")
 
 
+def test_what_is_missing_is_not_made_up(copy: Any) -> None:
+    folder = copy("t5")
+    stored = load_file(folder / "model.safetensors")
+    save_file(stored | {"lm_head.weight": stored.pop("shared.weight")}, folder / "model.safetensors")
+    refused(folder, "missing: shared.weight")
+    folder = copy("bert-label")
+    stored = load_file(folder / "model.safetensors")
+    save_file(stored | {"cls.predictions.decoder.bias": torch.zeros(64)}, folder / "model.safetensors")
+    refused(folder, "extra: cls.predictions.decoder.bias")
+
+
+@pytest.mark.parametrize("way", ["sparse", "meta", "number", "nested"])
+def test_pickles_of_other_things(way: str, copy: Any) -> None:
+    folder = copy("gpt2")
+    stored: dict[str, Any] = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    bias = stored["transformer.ln_f.bias"]
+    odd = {"sparse": bias.to_sparse(), "meta": bias.to("meta"), "number": 3, "nested": {"a": bias}}
+    torch.save(stored | {"transformer.ln_f.bias": odd[way]}, folder / "pytorch_model.bin")
+    refused(folder, "pytorch_model.bin")
+
+
 class Payload:
     def __init__(self, target: Path):
         self.target = target

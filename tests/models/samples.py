@@ -1,6 +1,7 @@
 """A small config of every model, its variations part by part, and inputs that fit."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any, get_type_hints
 
@@ -9,8 +10,9 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT, NPT, RNN, Model, NameLabel, Transformer, ViT
-from regard.parts import Padding, Tree
+from regard.parts import Tree
 from tests.helpers import every_small, tree_places, valid_of, variants
+from tests.models.leaks import check_no_future_leak
 
 VOCAB, COLUMNS = 11, (0, 3, 2)
 LENGTHS = [23, 9, 1]  # long enough that small blocks and windows are really sparse
@@ -55,25 +57,16 @@ def every_small_part(union: Any) -> list[Any]:
     return [config for part in members for config in every_small(part | None) if config is not None]
 
 
-def builds(config: Any) -> bool:
-    try:
-        config.build()
-    except ConfigError:
-        return False
-    return True
-
-
 def every_variation(accepts: Callable[[type], bool] = lambda kind: True) -> list[Any]:
     """Every model with every part that it takes. A model without an entry in BASES fails here, by name."""
     configs = []
     for kind in variants(Model):
-        if accepts(kind):
-            for change in every_change(kind):
-                try:
-                    configs.append(replace(BASES[kind], **change))
-                except ConfigError:
-                    continue
-    return [config for config in configs if builds(config) and not (isinstance(config, ViT) and needs_tree(config))]
+        for change in every_change(kind) if accepts(kind) else []:
+            with suppress(ConfigError):  # what is refused has a test of its own
+                config = replace(BASES[kind], **change)
+                config.build()
+                configs.append(config)
+    return [config for config in dict.fromkeys(configs) if not (isinstance(config, ViT) and needs_tree(config))]
 
 
 def needs_tree(config: Any) -> bool:
@@ -83,7 +76,11 @@ def needs_tree(config: Any) -> bool:
 def name_of_model(config: Any) -> str:
     """The model and what differs from its base."""
     base = BASES[type(config)]
-    changed = [f"{f.name}={getattr(config, f.name)}" for f in fields(config) if getattr(config, f.name) != getattr(base, f.name)]
+    changed = [
+        f"{f.name}={getattr(config, f.name)}"
+        for f in fields(config)
+        if getattr(config, f.name) != getattr(base, f.name)
+    ]
     return f"{type(config).__name__}({', '.join(changed)})"
 
 
@@ -104,7 +101,9 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
         case ViT():
             return {"images": torch.randn(batch, 1, config.image, config.image)}
         case NPT():
-            cells = torch.stack([torch.randn(batch, longest), *(torch.randint(n, (batch, longest)) for n in COLUMNS[1:])], -1)
+            cells = torch.stack(
+                [torch.randn(batch, longest), *(torch.randint(n, (batch, longest)) for n in COLUMNS[1:])], -1
+            )
             return {"cells": cells, "hidden": torch.rand(cells.shape) < 0.3, "valid": valid}
     raise NotImplementedError(f"say what {type(config).__name__} is given")
 
@@ -140,10 +139,10 @@ def build(config: Any) -> nn.Module:
 class Writer:
     """A model that writes, all at once or by steps, with its source, where it has one, held fixed."""
 
-    def __init__(self, config: Any, batch: int = 3):
+    def __init__(self, config: Any, lengths: list[int] = LENGTHS):
         self.model = build(config)
         self.vocab = getattr(config, "target_vocab", None) or config.vocab
-        self.source = inputs_for(config, LENGTHS[:batch]) if hasattr(config, "target_vocab") else {}
+        self.source = inputs_for(config, lengths) if hasattr(config, "target_vocab") else {}
         self.source.pop("target", None)
 
     def __call__(self, tokens: Tensor) -> Tensor:
@@ -157,6 +156,5 @@ class Writer:
     def tokens(self, length: int) -> Tensor:
         return torch.randint(self.vocab, (3, length))
 
-
-def padding_mask(lengths: list[int]) -> Padding:
-    return Padding(valid_of(lengths))
+    def check_no_future_leak(self, length: int) -> None:
+        check_no_future_leak(self, torch.randint(self.vocab, (length,)), self.vocab)

@@ -24,6 +24,7 @@ from tests.helpers import (
     valid_of,
 )
 
+
 def situations() -> pytest.MarkDecorator:
     """Every attention, under each mask that it accepts, without and with a bias where it takes one."""
     cases = [

@@ -21,9 +21,7 @@ def written(mask: Mask, queries: list[int] | None = None) -> Tensor:
 
 
 def by_loops(allowed) -> Tensor:
-    return torch.tensor(
-        [[[allowed(row, q, k) for k in range(LENGTH)] for q in range(LENGTH)] for row in range(BATCH)]
-    )
+    return torch.tensor([[[allowed(row, q, k) for k in range(LENGTH)] for q in range(LENGTH)] for row in range(BATCH)])
 
 
 VALID = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 0, 1, 1, 1, 0]]).bool()

@@ -3,7 +3,20 @@
 import pytest
 import torch
 
-from regard.parts import GELU, Block, LayerNorm, MultiHead, NoNorm, NoResidual, Norm, PostNorm, PreNorm, RMSNorm, Stack, Wiring
+from regard.parts import (
+    GELU,
+    Block,
+    LayerNorm,
+    MultiHead,
+    NoNorm,
+    NoResidual,
+    Norm,
+    PostNorm,
+    PreNorm,
+    RMSNorm,
+    Stack,
+    Wiring,
+)
 from regard.parts.positions import NoPosition
 from regard.parts.trunk import Trunk
 from tests.helpers import HEADS, SIZE, WIDTH, close, over

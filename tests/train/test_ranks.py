@@ -17,7 +17,8 @@ OPTIONS = [
 
 def train(out: Path, ranks: int, *more: str, steps: int = 8) -> list[dict[str, float]]:
     launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks > 1 else []
-    words = [sys.executable, *launch, "-m", "regard", "train", "dates", f"--out={out}", f"--steps={steps}", *OPTIONS, *more]
+    words = [sys.executable, *launch, "-m", "regard", "train", "dates", f"--out={out}", f"--steps={steps}", *OPTIONS]
+    words += more
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return read_metrics(out)

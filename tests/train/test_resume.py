@@ -177,7 +177,7 @@ def test_a_read_only_folder_is_an_error_before_training_starts(tmp_path: Path):
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", disk], capture_output=True).returncode:
         pytest.skip("mounting a read-only disk needs root")
     try:
-        with pytest.raises(UserError, match="Read-only|not writable"):
+        with pytest.raises(UserError, match=r"Read-only|not writable"):
             train_tiny(disk / "run")
     finally:
         subprocess.run(["umount", disk], check=True)
@@ -207,7 +207,7 @@ def test_steps_without_a_finite_gradient_are_skipped_and_counted(tmp_path: Path,
     assert all(torch.isfinite(p).all() for p in load_run(tmp_path / "run").model.parameters())
 
 
-def test_ten_bad_steps_in_a_row_stop_the_run_with_the_checkpoint_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_ten_bad_steps_in_a_row_stop_the_run_and_leave_the_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Loop, "_gradients", Poisoned(range(5, 99))(Loop._gradients))
     with pytest.raises(UserError, match="not finite in 10 steps in a row"):
         train_tiny(tmp_path / "run", steps=60)

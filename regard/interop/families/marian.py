@@ -58,7 +58,7 @@ def table(config: Transformer) -> Table:
     words, main = _words(config)
     return Table(
         rows=[*words, *attentions, *feeds],
-        tied={name: main for name in (_ENCODER, _DECODER, "lm_head.weight") if name != main},
+        tied=dict.fromkeys((_ENCODER, _DECODER, "lm_head.weight"), main),
         buffers=("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"),  # the waves
     )
 

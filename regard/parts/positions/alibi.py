@@ -21,6 +21,8 @@ class ALiBi:
 
 
 class ALiBiCode(PositionCode):
+    slopes: Tensor
+
     def __init__(self, heads: int):
         super().__init__()
         self.register_buffer("slopes", torch.tensor(slopes(heads)), persistent=False)

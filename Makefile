@@ -1,0 +1,33 @@
+# Two commands do everything, each on a fresh clone: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+export OMP_WAIT_POLICY ?= passive
+
+.PHONY: demo test lint clean
+
+demo: .venv/installed
+	$(BIN)/regard demo
+
+test: .venv/ready-for-tests lint
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/ready-for-tests
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+# torch is asked for by its exact version first, so that nothing else can bring another build of it.
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) torch==2.13.0
+	$(PIP) --editable .
+	touch $@
+
+.venv/ready-for-tests: .venv/installed
+	$(PIP) --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
