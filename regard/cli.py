@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 import regard
 from regard.core.errors import ConfigError, UserError
 
+PLAN = ("data", "task", "model", "training")  # what a plan is made of; any key of it is an option
 Changes = Annotated[dict[str, Any] | None, Parameter(parse=False)]
 
 app = App(
@@ -186,19 +187,19 @@ def run_words(words: list[str]) -> int:
     if "changes" in unparsed:
         extra["changes"] = changes
     elif changes:
-        raise ConfigError(f"unknown option --{next(iter(changes))}: this verb has no settings")
+        raise ConfigError(f"unknown option --{next(iter(changes))}: this verb has no such settings")
     run: Callable[..., Any] = command
     return run(*bound.args, **bound.kwargs, **extra) or 0
 
 
 def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
-    """Dotted options, `--model.layers 6` or `--model.layers=6`, apart from all other words."""
+    """Settings of a plan (`--model RNN`, `--model.layers 6`, `--model.layers=6`) apart from all other words."""
     import yaml
 
     plain, settings, rest = [], {}, iter(words)
     for word in rest:
         name, equals, value = word.partition("=")
-        if not (name.startswith("--") and "." in name):
+        if not (name.startswith("--") and ("." in name or name[2:] in PLAN)):
             plain.append(word)
             continue
         text = value if equals else next(rest, None)

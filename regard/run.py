@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -203,6 +203,7 @@ class Run:
     model: nn.Module
     task: Task | None = None
     tokenizer: Tokenizer | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)  # what another library's folder says beside the model
 
     def translate(self, texts: list[str], longest: int = 256) -> list[str]:
         if self.tokenizer is None or not hasattr(self.model, "begin"):

@@ -10,7 +10,7 @@ os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 if os.environ.get("REGARD_SHAPES", "1") != "0":  # REGARD_SHAPES=0: leave the annotations unchecked
     import jaxtyping
 
-    import tests.checking  # noqa: F401  the hook looks it up by name
+    import tests.checking  # noqa: F401 (the hook looks it up by name)
 
     # Must come before the first import of regard: from here on every shape annotation of the package is a check.
     jaxtyping.install_import_hook("regard", "tests.checking.check")

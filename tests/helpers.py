@@ -15,7 +15,6 @@ from regard.parts import (
     Causal,
     Compressed,
     Experts,
-    Full,
     Learned,
     Linformer,
     Mask,
@@ -32,7 +31,7 @@ from regard.parts.positions import tree_depth, tree_distance
 HEADS, SIZE = 2, 8
 WIDTH = HEADS * SIZE
 
-# Configs small enough that short texts reach the sparse paths. A variant that is not listed is tested with its defaults.
+# Configs small enough that short texts reach the sparse paths. A variant that is not listed is tested as it comes.
 SMALL: dict[type, list[Any]] = {
     Linformer: [Linformer(slots=5, length=160)],
     BigBird: [

@@ -16,7 +16,7 @@ def load(path: str | Path) -> Run:
 
     if huggingface.is_folder(path):
         found = huggingface.read(path)
-        return Run(path, found.config, found.model, tokenizer=_tokenizer(path))
+        return Run(path, found.config, found.model, tokenizer=_tokenizer(path), extra=found.extra)
     if not path.is_dir():
         raise UserError(f"{path}: there is no such folder")
     raise UserError(f"{path}: is neither a run folder ({CONFIG}) nor a Hugging Face folder (config.json)")
@@ -38,4 +38,4 @@ def export_huggingface(run: Path, out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: already exists; choose a new folder")
     tokenizer = run / TOKENIZER
-    huggingface.write(loaded.config, loaded.model, out, tokenizer if tokenizer.exists() else None)
+    huggingface.write(loaded.config, loaded.model, out, tokenizer if tokenizer.exists() else None, loaded.extra)

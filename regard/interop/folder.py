@@ -5,6 +5,7 @@ or not at all. Shapes are known before any tensor is read, so a model is built o
 """
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -153,7 +154,9 @@ def _open_shards(paths: list[Path], stack: ExitStack) -> Weights:
 
 def _open_pickle(path: Path) -> Weights:
     try:
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():  # about odd pickles, of which the error below says enough
+            warnings.simplefilter("ignore")
+            tensors = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a broken pickle fails in any way it likes; whatever it is, it is not opened otherwise
         reason = "it asks to run code" if "weights_only" in str(error) else one_line(error)
         raise UserError(f"{path}: refused, no plain pickle of tensors ({reason}); ask for safetensors") from None

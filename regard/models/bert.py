@@ -51,7 +51,7 @@ Head = FillWords | NameLabel | GiveStates
 
 @dataclass(frozen=True, kw_only=True)
 class BERT(Trunk):
-    vocab: int
+    vocab: int = 0  # 0: counted from the data when a run is made
     segments: int = 2  # kinds of sentence in a pair
     position: Position = Learned(512)
     wiring: Wiring = PostNorm()

@@ -16,7 +16,7 @@ from regard.parts.trunk import Trunk
 
 @dataclass(frozen=True, kw_only=True)
 class GPT(Trunk):
-    vocab: int
+    vocab: int = 0  # 0: counted from the data when a run is made
     position: Position = Rotary()
     tied: bool = True  # the head shares the table of the words
 

@@ -21,7 +21,7 @@ from regard.parts.start import begin
 
 @dataclass(frozen=True, kw_only=True)
 class RNN:
-    vocab: int
+    vocab: int = 0  # 0: counted from the data when a run is made
     target_vocab: int | None = None  # None: source and target share one vocabulary and one table
     width: int = 256
     layers: int = 1

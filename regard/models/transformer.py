@@ -16,7 +16,7 @@ from regard.parts.trunk import Trunk
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Trunk):
-    vocab: int
+    vocab: int = 0  # 0: counted from the data when a run is made
     target_vocab: int | None = None  # None: source and target share one vocabulary and one table
     decoder_layers: int | None = None  # None: as many as the encoder
     target_position: Position | None = None  # None: as the source, or sinusoid where the source is a tree

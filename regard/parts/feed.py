@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.errors import at_least
+
 Bend = Callable[[Tensor], Tensor]
 
 
@@ -15,6 +17,9 @@ class _Plain:
     """Settings that every plain feed-forward shares."""
 
     hidden: int | None = None  # None: four times the width
+
+    def __post_init__(self) -> None:
+        at_least(1, hidden=self.hidden)
 
     def build(self, width: int, bias: bool = True) -> nn.Module:
         return Plain(width, self.hidden or 4 * width, self.bend, bias)
@@ -60,6 +65,9 @@ class SquaredReLU(_Plain):
 @dataclass(frozen=True)
 class _Gated:
     hidden: int | None = None  # None: 8/3 of the width, which gives the parameters of a plain one
+
+    def __post_init__(self) -> None:
+        at_least(1, hidden=self.hidden)
 
     def build(self, width: int, bias: bool = True) -> nn.Module:
         return Gated(width, self.hidden or -(-8 * width // 24) * 8, self.bend, bias)

@@ -15,7 +15,6 @@ def dates() -> Plan:
         data=Dates(),
         task=Translate(smoothing=0.0),
         model=Transformer(
-            vocab=1,  # counted from the data
             width=128,
             layers=2,
             heads=4,

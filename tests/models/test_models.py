@@ -69,7 +69,7 @@ def test_gradients_reach_every_parameter(config):
 
 
 def may_be_still(name: str) -> bool:
-    """A shift of all keys adds the same to every score, which softmax does not see; an expert may be chosen by nobody."""
+    """A shift of all keys adds the same to every score, which softmax does not see; an expert may have no visitors."""
     return name.endswith(("key.bias", "key_norm.bias")) or ".experts." in name
 
 
@@ -127,7 +127,10 @@ def test_parts_combine_freely_or_are_refused_in_one_line(drawn):
         config = from_dict(Model, drawn)
         model = build(config)
     except ConfigError as error:
-        assert "\n" not in str(error)
+        message = str(error)
+        model = None
+    if model is None:
+        assert len(message.splitlines()) == 1
         return
     assume(not (isinstance(config, ViT) and needs_tree(config)))
     assert from_dict(Model, yaml.safe_load(to_yaml(config))) == config
@@ -184,7 +187,7 @@ def test_a_model_that_ends_its_position_table_says_so_before_it_fails():
 
 
 def test_an_image_of_another_size_is_named():
-    with pytest.raises(ConfigError, match="20×20.*24×20"):
+    with pytest.raises(ConfigError, match=r"20×20.*24×20"):
         build(BASES[ViT])(torch.zeros(1, 1, 24, 20))
 
 

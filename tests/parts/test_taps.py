@@ -56,9 +56,8 @@ def test_nested_listeners_all_hear_and_leave_one_by_one(model):
 
 
 def test_nobody_listens_after_an_exception(model):
-    with pytest.raises(RuntimeError, match="while listening"), listen(model):
-        assert all(tap.watched for tap in taps(model).values())
-        raise RuntimeError("while listening")
+    with pytest.raises(IndexError), listen(model):
+        model(SOURCE + 9, TARGET)  # words that are not in the vocabulary
     assert not any(tap.watched for tap in taps(model).values())
 
 

@@ -1,0 +1,144 @@
+"""The command line as a person meets it: fast help, one line for each mistake, nothing lost."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from regard.cli import main
+from regard.core.errors import UserError
+from regard.run import load_run
+from tests.train.tiny import train_tiny
+
+
+def regard(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, "-m", "regard", *map(str, words)], input=stdin, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "tiny"
+    train_tiny(out)
+    return out
+
+
+def test_help_answers_in_under_a_third_of_a_second():
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        assert regard("--help").returncode == 0
+        times.append(time.perf_counter() - began)
+    assert min(times) < 0.3, times
+
+
+def test_help_does_not_import_torch():
+    code = "import sys, regard.cli; assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["trian"], 2, 'Did you mean "train"?'),
+        (["train", "dates"], 2, "--out requires an argument"),
+        (["train", "dates", "--out", "x", "--ressume"], 2, "Did you mean --resume?"),
+        (["train", "dates", "--out", "x", "--model.layerz", "3"], 2, "'model.layerz'; did you mean 'layers'?"),
+        (["train", "dates", "--out", "x", "--modl.layers", "3"], 2, "'modl'; did you mean 'model'?"),
+        (
+            ["train", "dates", "--out", "x", "--model.layers", "many"],
+            2,
+            "model.layers: expects a whole number, not 'many'",
+        ),
+        (["train", "dates", "--out", "x", "--model.layers"], 2, "--model.layers: needs a value"),
+        (["train", "dates", "--out", "x", "--model.attention", "bigbird"], 2, "did you mean 'BigBird'?"),
+        (["train", "dates", "--out", "x", "--model.heads", "3"], 2, "width 128 is not divisible by heads 3"),
+        (["train", "dates", "--out", "x", "--model", "Tranformer"], 2, "did you mean 'Transformer'?"),
+        (["train", "dates", "--out", "x", "--steps", "-1"], 2, "steps: must be more than 0, not -1"),
+        (["train", "dates", "--out", "x", "--training.schedule.floor", "[1,"], 2, "is not a value"),
+        (["translate", "nowhere"], 1, "nowhere: there is no such folder"),
+        (["show", "."], 1, "is neither a run folder"),
+        (["show", "x", "--model.layers", "3"], 2, "this verb has no such settings"),
+        (["export", "x", "--to", "onnx", "--out", "y"], 2, '"onnx"'),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_it(
+    words: list[str],
+    code: int,
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    told = capsys.readouterr().err
+    assert ended.value.code == code
+    assert told.startswith("regard: ")
+    assert told.count("\n") == 1
+    assert expected in told
+    assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture):
+    with pytest.raises(UserError):
+        main(["show", "nowhere", "--debug"])
+    with pytest.raises(SystemExit):
+        main(["show", "nowhere"])
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_translate_reads_lines_and_writes_as_many(run: Path):
+    done = regard("translate", run, stdin="3 mai 2020\n\nam 1. März 1999".encode())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(b"\n") == 3
+    assert regard("translate", run).stdout == b""
+
+
+def test_bytes_that_are_not_text_are_named_by_line(run: Path):
+    done = regard("translate", run, stdin=b"3 mai 2020\n\xff\xfe\n")
+    assert done.returncode == 1
+    assert done.stderr == b"regard: standard input, line 2: is not UTF-8\n"
+    assert done.stdout == b"", "nothing is written when not everything can be"
+
+
+def test_show_tells_what_a_run_is(run: Path):
+    told = regard("show", run).stdout.decode()
+    assert "Transformer" in told
+    assert "parameters" in told
+    assert "validation loss" in told
+
+
+def test_show_settings_prints_a_config_that_can_be_read_back(tmp_path: Path):
+    from regard.core.config import from_yaml
+    from regard.recipes import Plan
+
+    words = [
+        "--model.attention",
+        "Window",
+        "--model.attention.reach=8",
+        "--minutes",
+        "2",
+        "--training.optimiser",
+        "Muon",
+    ]
+    done = regard("train", "dates", "--out", tmp_path / "x", "--show-settings", *words)
+    (tmp_path / "plan.yaml").write_bytes(done.stdout)
+    plan = from_yaml(Plan, tmp_path / "plan.yaml")
+    assert plan.model.attention.reach == 8  # type: ignore[union-attr]
+    assert (plan.training.steps, plan.training.minutes) == (None, 2.0)
+    assert type(plan.training.optimiser).__name__ == "Muon"
+
+
+@pytest.mark.parametrize("model", ["RNN", "Transformer"])
+@pytest.mark.parametrize("attention", ["Full", "Additive"])
+def test_every_translating_model_trains_from_the_command_line(model: str, attention: str, tmp_path: Path):
+    words = ["--model", model, "--model.width", "16", "--model.attention", attention]
+    small = ["--steps", "2", "--data.train", "20", "--data.valid", "4", "--data.test", "4"]
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "dates", "--out", str(tmp_path / "x"), *words, *small])
+    assert ended.value.code == 0
+    assert type(load_run(tmp_path / "x").config).__name__ == model
+    assert len(load_run(tmp_path / "x").translate(["3 mai 2020"])) == 1
