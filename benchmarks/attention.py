@@ -34,7 +34,7 @@ from regard.parts import BigBird, Full, Linformer, Window  # noqa: E402
 
 GROWTH = 2.3  # the most that twice the length may cost where cost is linear: two, and something for the noise
 FASTER = 5.0  # how much faster than full attention BigBird is at the greatest length, at least
-SQUARES = 4  # how many tensors of length × length the explicit reference holds at its peak
+SQUARES = 3  # how many tensors of length × length the explicit reference holds at its peak
 SPARSE = ("Window", "Linformer", "BigBird")
 Lookup = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -135,8 +135,9 @@ def measure(cases: list[tuple[str, int]], settings: Settings, rounds: int, say: 
             say(f"round {number + 1} of {rounds}: {name} at {length}")
             seconds[name, length].append(measure_seconds(name, length, settings))
     peaks = {}
-    # A server that has imported torch and done nothing else is forked for each case: fresh, and no wait for imports.
-    with ProcessPoolExecutor(1, mp_context=get_context("forkserver"), max_tasks_per_child=1) as fresh:
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["regard.parts", "rich.table"])  # imported once, then forked for each case
+    with ProcessPoolExecutor(1, mp_context=context, max_tasks_per_child=1) as fresh:
         for name, length in cases:
             say(f"memory: {name} at {length}")
             peaks[name, length] = fresh.submit(measure_memory, name, length, settings).result()

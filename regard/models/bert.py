@@ -59,7 +59,8 @@ class BERT(Trunk):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(1, vocab=self.vocab, segments=self.segments)
+        at_least(0, vocab=self.vocab)
+        at_least(1, segments=self.segments)
 
     def build(self) -> "BERTModel":
         return BERTModel(self)

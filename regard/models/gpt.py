@@ -22,7 +22,7 @@ class GPT(Trunk):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(1, vocab=self.vocab)
+        at_least(0, vocab=self.vocab)
 
     def build(self) -> "GPTModel":
         return GPTModel(self)

@@ -33,7 +33,8 @@ class RNN:
     def __post_init__(self) -> None:
         if self.width < 2 or self.width % 2:
             raise ConfigError(f"width: must be even (half reads each way), not {self.width}")
-        at_least(1, vocab=self.vocab, target_vocab=self.target_vocab, layers=self.layers)
+        at_least(0, vocab=self.vocab)
+        at_least(1, target_vocab=self.target_vocab, layers=self.layers)
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout: must be at least 0 and below 1, not {self.dropout}")
 

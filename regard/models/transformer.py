@@ -27,7 +27,8 @@ class Transformer(Trunk):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(1, vocab=self.vocab, target_vocab=self.target_vocab, decoder_layers=self.decoder_layers)
+        at_least(0, vocab=self.vocab)
+        at_least(1, target_vocab=self.target_vocab, decoder_layers=self.decoder_layers)
 
     def build(self) -> "TransformerModel":
         return TransformerModel(self)

@@ -50,9 +50,8 @@ def test_no_rows_is_a_clear_error():
 
 def test_parts_of_a_batch_hold_each_row_once():
     tokenizer = Characters().train(["abc"])
-    rows = list(
-        zip(tokenizer.encode(["a", "ab", "abc", "", "cab"]), tokenizer.encode(["c", "", "b", "a", "bb"]), strict=True)
-    )
+    sources, targets = tokenizer.encode(["a", "ab", "abc", "", "cab"]), tokenizer.encode(["c", "", "b", "a", "bb"])
+    rows = list(zip(sources, targets, strict=True))
     batch = Pairs(rows, tokenizer, batch=5).batch(0)
     parts = [batch.part(number, 3) for number in range(3)]
     assert sum(part.size for part in parts) == batch.size
