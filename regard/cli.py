@@ -17,6 +17,7 @@ Changes = Annotated[dict[str, Any] | None, Parameter(parse=False)]
 app = App(
     name="regard",
     version=regard.__version__,
+    help_format="plaintext",  # reading Markdown would cost 50 ms
     default_parameter=Parameter(negative=()),
     help="Every transformer from one attention operator: train it, look inside, ship it.",
     help_epilogue="Settings of a run are dotted options, such as --model.layers 6 --model.attention BigBird. "
@@ -194,8 +195,6 @@ def run_words(words: list[str]) -> int:
 
 def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
     """Settings of a plan (`--model RNN`, `--model.layers 6`, `--model.layers=6`) apart from all other words."""
-    import yaml
-
     plain, settings, rest = [], {}, iter(words)
     for word in rest:
         name, equals, value = word.partition("=")
@@ -205,11 +204,18 @@ def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
         text = value if equals else next(rest, None)
         if text is None or (not equals and text.startswith("--")):
             raise ConfigError(f"{name}: needs a value")
-        try:
-            settings[name[2:]] = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise ConfigError(f"{name}: {text!r} is not a value") from None
+        settings[name[2:]] = read_value(name, text)
     return plain, settings
+
+
+def read_value(name: str, text: str) -> Any:
+    """A setting's value as YAML reads it: a number, true, null, a list, or text."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ConfigError(f"{name}: {text!r} is not a value") from None
 
 
 def complain(error: Exception) -> int:
