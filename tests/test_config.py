@@ -264,7 +264,8 @@ SIZES: dict[str, Any] = {"width": 16, "layers": 2, "heads": 2}
         (lambda: GPT(vocab=5, size=0), ["size", "0"]),
         (lambda: GPT(vocab=5, dropout=1.0), ["dropout", "1.0"]),
         (lambda: GPT(vocab=5, dropout=-0.1), ["dropout", "-0.1"]),
-        (lambda: GPT(vocab=0), ["vocab", "0"]),
+        (lambda: GPT(vocab=-1), ["vocab", "-1"]),
+        (lambda: GPT(**SIZES).build(), ["vocab", "0"]),  # a config may wait for its vocabulary, a model may not
         (lambda: Transformer(vocab=5, target_vocab=0), ["target_vocab", "0"]),
         (lambda: Transformer(vocab=5, decoder_layers=0), ["decoder_layers", "0"]),
         (lambda: BERT(vocab=5, segments=0), ["segments", "0"]),
@@ -278,7 +279,7 @@ SIZES: dict[str, Any] = {"width": 16, "layers": 2, "heads": 2}
         (lambda: RNN(vocab=5, width=7), ["width", "7"]),
         (lambda: RNN(vocab=5, layers=0), ["layers", "0"]),
         (lambda: RNN(vocab=5, dropout=2.0), ["dropout", "2.0"]),
-        (lambda: RNN(vocab=0), ["vocab", "0"]),
+        (lambda: RNN(vocab=-1), ["vocab", "-1"]),
         (lambda: BigBird(block=0), ["block", "0"]),
         (lambda: BigBird(window=2), ["window", "odd", "2"]),
         (lambda: BigBird(random=-1), ["random", "-1"]),

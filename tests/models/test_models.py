@@ -8,11 +8,25 @@ import torch
 import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from regard.core.config import from_dict, from_yaml, to_dict, to_yaml
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT, NPT, Model, Transformer, ViT
-from regard.parts import Learned, Linformer, Packed, Padding, Places, Rotary, Tree, listen
+from regard.parts import (
+    Learned,
+    Linformer,
+    MultiHead,
+    NoNorm,
+    NoPosition,
+    Packed,
+    Padding,
+    Places,
+    RMSNorm,
+    Rotary,
+    Tree,
+    listen,
+)
 from tests.helpers import close, outputs_of, variants
 from tests.models.samples import (
     BASES,
@@ -138,6 +152,36 @@ def test_parts_combine_freely_or_are_refused_in_one_line(drawn):
     together = list(outputs_of(model(**given)))
     for answer, own in zip(together, outputs_of(model(**alone(given, 1, LENGTHS[1]))), strict=True):
         close(real(given, answer, 1, LENGTHS[1]), own, 1e-4)
+
+
+def answers_of_a_fresh(config) -> list[torch.Tensor]:
+    torch.manual_seed(0)
+    model = build(config)
+    return list(outputs_of(model(**inputs_for(config))))
+
+
+@pytest.mark.parametrize(
+    "config", [c for c in every_variation() if getattr(c, "query_norm", None) != NoNorm()], ids=name_of_model
+)
+def test_every_setting_reaches_the_model(config):
+    """The same seed with another part answers otherwise: a setting that nobody reads would change nothing."""
+    base = BASES[type(config)]
+    if config != base:
+        one, other = answers_of_a_fresh(config)[0], answers_of_a_fresh(base)[0]
+        assert one.shape != other.shape or not torch.allclose(one, other)
+
+
+@pytest.mark.parametrize("kind", [GPT, BERT, Transformer, ViT, NPT])
+def test_the_settings_of_the_trunk_reach_every_attention(kind):
+    settings = {"heads": 4, "key_heads": 2, "size": 3, "bias": False, "query_norm": RMSNorm(), "dropout": 0.3}
+    position = NoPosition()  # three numbers make no pairs
+    model = replace(BASES[kind], **settings, position=position).build()
+    for heads in (module for module in model.modules() if isinstance(module, MultiHead)):
+        assert heads.query.weight.shape == (4 * 3, 16)
+        assert heads.key.weight.shape == heads.value.weight.shape == (2 * 3, 16)
+        assert {part.bias for part in (heads.query, heads.key, heads.value, heads.out)} == {None}
+        assert isinstance(heads.query_norm, nn.RMSNorm)
+    assert {module.p for module in model.modules() if isinstance(module, nn.Dropout)} == {0.3}
 
 
 @each_base

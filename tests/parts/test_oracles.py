@@ -8,11 +8,14 @@ from torch import nn
 from regard.core.errors import ConfigError
 from regard.parts import (
     GELU,
+    Additive,
     Block,
     Causal,
+    Compressed,
     Full,
     Given,
     LayerNorm,
+    Linformer,
     MultiHead,
     NoPosition,
     Padding,
@@ -137,6 +140,44 @@ def test_grouped_heads_equal_full_heads_with_repeated_weights(key_heads):
     full.load_state_dict(weights)
     x, code, places = torch.randn(3, 9, width), Rotary().build(width, heads, SIZE, True), Places.counting(9)
     close(grouped(x, None, Causal(), code, places), full(x, None, Causal(), code, places))
+
+
+def test_additive_attention_is_bahdanaus_network():
+    attend, (q, k, v) = build_attention(Additive()), lookup(5)
+    found, pattern = attend.watch(q, k, v)
+    for head in range(HEADS):
+        w = attend.weight[head].flatten()
+        for query in range(5):
+            scores = torch.stack([torch.tanh(q[:, head, query] + k[:, head, key]) @ w for key in range(5)], -1)
+            close(pattern[:, head, query], scores.softmax(-1))
+            close(found[:, head, query], (scores.softmax(-1)[..., None] * v[:, head]).sum(1))
+
+
+def test_linformer_looks_at_folded_keys():
+    attend, (q, k, v) = build_attention(Linformer(slots=4, length=30)), lookup(20)
+    keys = torch.einsum("st,bhtd->bhsd", attend.fold_keys[:, :20], k)
+    values = torch.einsum("st,bhtd->bhsd", attend.fold_values[:, :20], v)
+    close(attend(q, k, v), F.scaled_dot_product_attention(q, keys, values))
+
+
+def test_linformer_beyond_its_length_names_both():
+    with pytest.raises(ConfigError, match=r"30 .* 31"):
+        build_attention(Linformer(slots=4, length=30))(*lookup(31))
+
+
+def test_compressed_attention_is_a_strided_convolution_and_a_first_slot():
+    attend, (q, k, v) = build_attention(Compressed(stride=3)), lookup(18)
+
+    def convolved(x: torch.Tensor, weight: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
+        kernel = weight.unflatten(1, (3, SIZE)).transpose(1, 2)  # torch wants output, input, place
+        short = F.conv1d(x.flatten(0, 1).transpose(1, 2), kernel, stride=3).transpose(1, 2).unflatten(0, (3, HEADS))
+        return torch.cat([first.expand(3, -1, -1, -1), short], 2)
+
+    keys = convolved(k, attend.compress_keys.weight, attend.first_key)
+    values = convolved(v, attend.compress_values.weight, attend.first_value)
+    close(attend(q, k, v), F.scaled_dot_product_attention(q, keys, values))
+    complete = torch.tensor([[3 * slot <= query + 1 for slot in range(7)] for query in range(18)])
+    close(attend(q, k, v, Causal()), F.scaled_dot_product_attention(q, keys, values, attn_mask=complete))
 
 
 def test_heads_must_divide_what_they_share():

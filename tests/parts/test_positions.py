@@ -1,6 +1,7 @@
 """Each position code by the property that defines it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -84,6 +85,15 @@ def test_rotary_scores_depend_on_distance_only():
         for start in (1, 30, 400):
             close(score(start + distance, start), score(distance, 0), 1e-4)
     assert not torch.isclose(score(3, 0), score(4, 0))
+
+
+@over(Position, "config")
+def test_inside_the_heads_only_distances_count(config):
+    """Every code enters the scores relatively: moving a whole text along changes nothing."""
+    heads, code, x = MultiHead(WIDTH, HEADS), build(config), torch.randn(2, 12, WIDTH)
+    here = tree_places([12, 12])
+    there = replace(here, index=here.index + 30)
+    close(heads(x, None, None, code, there), heads(x, None, None, code, here), 1e-4)
 
 
 def test_rotary_keeps_the_length_of_what_it_turns():

@@ -5,9 +5,22 @@ import torch
 import torch.nn.functional as F
 
 from regard.parts import BigBird, Causal, Padding, Window
+from regard.parts.attention import blocks
 from regard.parts.attention.bigbird import random_blocks
 from regard.parts.attention.full import FullAttention
-from tests.helpers import SMALL, bias_of, build_attention, close, gradients, lookup, name_of, some_bias, valid_of
+from tests.helpers import (
+    HEADS,
+    SIZE,
+    SMALL,
+    bias_of,
+    build_attention,
+    close,
+    gradients,
+    lookup,
+    name_of,
+    some_bias,
+    valid_of,
+)
 
 SPARSE = [*SMALL[Window], *SMALL[BigBird], BigBird(block=2, window=3, globals=3, random=3), BigBird(block=64)]
 
@@ -55,6 +68,48 @@ def test_gathered_blocks_equal_their_dense_mask_forwards_and_backwards(config, l
     inputs = [q, k, v, *(code.parameters() if code else ())]
     for one, other in zip(gradients(found, inputs), gradients(expected, inputs), strict=True):
         close(one, other, 1e-9)
+
+
+@pytest.fixture(params=[1, 2, 5])
+def few_at_a_time(request, monkeypatch):
+    """The path of long texts, which gathers a few query blocks at a time, for short ones."""
+    monkeypatch.setattr(blocks, "MUCH", 0)
+    size_of_a_row = (
+        3 * 3 * 5 * HEADS * SIZE
+    )  # batch, slots and block of Window(reach=5): others come out somewhere near
+    monkeypatch.setattr(blocks, "FEW", request.param * size_of_a_row)
+    taken = []
+    look = blocks.FewAtATime.apply
+    monkeypatch.setattr(blocks.FewAtATime, "apply", lambda *given: taken.append(len(given[4])) or look(*given))
+    return taken
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("config", [*SMALL[Window], *SMALL[BigBird]], ids=name_of)
+def test_a_few_blocks_at_a_time_are_all_at_once(config, causal, few_at_a_time):
+    """Forwards and backwards, against the watched path, which gathers nothing."""
+    lengths = [60, 47, 1]
+    q, k, v = (x.requires_grad_() for x in lookup(60, dtype=torch.float64))
+    padding = Padding(valid_of(lengths))
+    given = q, k, v, Causal() & padding if causal else padding
+    attend = build_attention(config)
+    found, expected = attend(*given), attend.watch(*given)[0]
+    assert few_at_a_time, "the path was not taken"
+    assert few_at_a_time[0] > 1, "one group is all at once"
+    close(found, expected, 1e-9)
+    for one, other in zip(gradients(found, [q, k, v]), gradients(expected, [q, k, v]), strict=True):
+        close(one, other, 1e-9)
+
+
+@pytest.mark.parametrize("config", [*SMALL[Window], *SMALL[BigBird]], ids=name_of)
+def test_a_few_blocks_at_a_time_train_after_decoding(config, few_at_a_time):
+    """Tables of blocks are remembered; one that was made while decoding must serve the way back too."""
+    q, k, v = lookup(70)
+    with torch.inference_mode():
+        build_attention(config)(q, k, v)
+    q.requires_grad_()
+    gradients(build_attention(config)(q, k, v), [q])
+    assert len(few_at_a_time) == 2
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -22,7 +22,8 @@ Blocks = Float[Tensor, "batch blocks block heads size"]  # the key blocks, or th
 Seen = Float[Tensor, "batch rows seen heads size"]  # keys or values gathered for each query block
 Terms = Bool[Tensor, "..."] | Float[Tensor, "..."]  # batch or 1, blocks, heads or 1, query or 1, key
 
-AT_ONCE = 1 << 22  # numbers gathered at a time: far more than the cores need to be busy, far less than memory
+MUCH = 1 << 22  # gathered numbers beyond which looking twice costs less than the memory to remember them
+FEW = 1 << 20  # gathered numbers for one group of query blocks then: enough to keep the cores busy
 
 
 def attend_to_blocks(
@@ -37,9 +38,10 @@ def attend_to_blocks(
     real = (key >= 0) & (key < keys)
     key = key.clamp(0, keys - 1)
 
-    few = blocks
-    if bias is None and not torch.compiler.is_compiling():  # autograd must see the weights of a bias
-        few = max(1, AT_ONCE // (batch * slots * block * heads * size))
+    few, seen = blocks, batch * slots * block * heads * size
+    followed = bias is not None or torch.compiler.is_compiling()  # autograd must see the weights of a bias
+    if blocks * seen > MUCH and not followed:
+        few = max(1, FEW // seen)
     places = zip(query.split(few), key.split(few), real.split(few), strict=True)
     terms = [(own[None] if mask is None else own & mask.at(a, b))[:, :, None] for a, b, own in places]
 
