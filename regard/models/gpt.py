@@ -40,11 +40,15 @@ class GPTModel(nn.Module):
     def forward(
         self, tokens: Tokens, mask: Mask | None = None, places: Places | None = None, cache: Cache | None = None
     ) -> Logits:
-        """Scores of the word after each token. Padding on the right needs no mask: nothing before it can look there."""
+        """Scores of the word after each token.
+
+        Padding on the right needs no mask: nothing before it can look there. A mask of your own replaces the causal
+        one: `Causal() | Prefix(lengths)` reads a prefix both ways.
+        """
         start = cache.length if cache else 0
         places = places or Places.counting(tokens.shape[1], start, tokens.device)
         x = self.drop(self.decoder.position.embed(self.words(tokens), places))
-        mask = Causal() if mask is None else Causal() & mask
+        mask = Causal() if mask is None else mask
         return self.words.logits(self.decoder(x, mask, places, cache=cache))
 
     def begin(self, capacity: int = 64) -> Cache:

@@ -8,6 +8,7 @@ loss has no extra term.
 from dataclasses import dataclass
 
 import torch
+import torch.distributed as dist
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -43,11 +44,11 @@ class MixtureOfExperts(nn.Module):
     @torch.compiler.disable  # how many tokens an expert gets is known only while running
     def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
         tokens = x.flatten(0, -2)
-        affinity = self.router(tokens).float().softmax(-1)
+        scores = self.router(tokens).float()
+        affinity = scores.softmax(-1)
         chosen = (affinity + self.lean).topk(self.active, -1).indices
-        weight = affinity.gather(-1, chosen)
-        if self.active > 1:  # with one expert its affinity is the only path of the gradient to the router
-            weight = weight / weight.sum(-1, keepdim=True)
+        # Several share one; of a single expert the affinity is the only path of the gradient to the router.
+        weight = scores.gather(-1, chosen).softmax(-1) if self.active > 1 else affinity.gather(-1, chosen)
         mixed = torch.zeros_like(tokens)
         for number, expert in enumerate(self.experts):
             token, visit = (chosen == number).nonzero(as_tuple=True)
@@ -55,6 +56,8 @@ class MixtureOfExperts(nn.Module):
             mixed = mixed.index_add(0, token, answer.to(mixed.dtype))
         if self.training:
             load = torch.bincount(chosen.flatten(), minlength=len(self.lean)).float()
+            if dist.is_available() and dist.is_initialized():  # ranks that share a batch lean alike
+                dist.all_reduce(load)
             self.lean += self.nudge * torch.sign(load.mean() - load)
         return mixed.view_as(x)
 

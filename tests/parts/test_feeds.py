@@ -103,8 +103,18 @@ def test_experts_are_the_mixture_of_a_loop_and_lose_no_token(active):
     close(experts(tokens.view(5, 10, WIDTH)), expected.view(5, 10, WIDTH))
 
 
+def test_a_choice_among_experts_that_nobody_wants_is_still_a_mixture():
+    """Balance may choose experts whose affinity is zero in float32: their shares must sum to one all the same."""
+    experts = Experts(count=3, active=2).build(WIDTH).eval()
+    torch.nn.init.zeros_(experts.router.weight)
+    experts.router.weight.data[2] = 200.0
+    experts.lean[:2] = 5.0
+    token = torch.ones(1, WIDTH)
+    close(experts(token), (experts.experts[0](token) + experts.experts[1](token)) / 2)
+
+
 @pytest.mark.parametrize("active", [1, 2, 3])
-def test_every_token_visits_exactly_its_active_experts(active, monkeypatch):
+def test_every_token_visits_exactly_its_active_experts(active):
     experts, seen = Experts(count=6, active=active).build(WIDTH), []
     for expert in experts.experts:
         expert.register_forward_hook(lambda module, given, answer: seen.append(given[0]))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
 from regard.core.errors import ConfigError, at_least
@@ -27,7 +28,7 @@ class LearnedCode(PositionCode):
         self.table = nn.Embedding(length, width)
 
     def embed(self, x: States, places: Places) -> States:
-        longest, needed = self.table.num_embeddings, int(places.index.max()) + 1
-        if needed > longest:
+        longest = self.table.num_embeddings
+        if not torch.compiler.is_compiling() and (needed := int(places.index.max()) + 1) > longest:
             raise ConfigError(f"the text has {needed} places, the table of positions {longest}: raise position.length")
         return x + self.table(places.index)
