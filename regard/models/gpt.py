@@ -42,13 +42,12 @@ class GPTModel(nn.Module):
     ) -> Logits:
         """Scores of the word after each token.
 
-        Padding on the right needs no mask: nothing before it can look there. A mask of your own replaces the causal
-        one: `Causal() | Prefix(lengths)` reads a prefix both ways.
+        Padding on the right needs no mask: nothing before it can look there. A mask of your own can only hide more.
         """
         start = cache.length if cache else 0
         places = places or Places.counting(tokens.shape[1], start, tokens.device)
         x = self.drop(self.decoder.position.embed(self.words(tokens), places))
-        mask = Causal() if mask is None else mask
+        mask = Causal() if mask is None else Causal() & mask
         return self.words.logits(self.decoder(x, mask, places, cache=cache))
 
     def begin(self, capacity: int = 64) -> Cache:
