@@ -142,7 +142,7 @@ def export(run: Path, *, to: Literal["huggingface"], out: Path) -> None:
 
 def budget(steps: int | None, epochs: float | None, minutes: float | None) -> dict[str, Any]:
     """A budget on the command line replaces the recipe's own."""
-    given = {"steps": steps, "epochs": epochs, "minutes": minutes}
+    given: dict[str, float | None] = {"steps": steps, "epochs": epochs, "minutes": minutes}
     if all(value is None for value in given.values()):
         return {}
     return {f"training.{name}": value for name, value in given.items()}
@@ -154,7 +154,9 @@ def seeded(seed: int | None) -> dict[str, Any]:
 
 def read_lines() -> list[str]:
     """Standard input as lines; bytes that are not UTF-8 are named by line."""
-    lines = []
+    lines: list[str] = []
+    if sys.stdin is None:
+        return lines
     for number, line in enumerate(sys.stdin.buffer, 1):
         try:
             lines.append(line.decode("utf-8").rstrip("\r\n"))
@@ -169,6 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = [word for word in words if word != "--debug"]
     try:
         code = run_words(words)
+        sys.stdout.flush()  # so that a reader who has gone is noticed here
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
@@ -214,7 +217,7 @@ def read_value(name: str, text: str) -> Any:
 
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         raise ConfigError(f"{name}: {text!r} is not a value") from None
 
 
@@ -224,9 +227,10 @@ def complain(error: Exception) -> int:
         line, code = str(error), error.exit_code
     elif isinstance(error, CycloptsError):
         line, code = str(error), 2
-    elif isinstance(error, OSError) and error.filename:
-        line, code = f"{error.filename}: {error.strerror}", 1
+    elif isinstance(error, OSError):
+        line, code = f"{error.filename or 'standard output'}: {error.strerror}", 1
     else:
         line, code = f"this is a fault of regard ({type(error).__name__}: {error}); --debug shows where", 70
-    print("regard: " + " ".join(line.split()), file=sys.stderr)
+    if line:  # empty: another rank has spoken
+        sys.stderr.write("regard: " + " ".join(line.split()) + "\n")
     return code

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from regard.core.errors import UserError
 from regard.recipes import Plan, dates, dates_quick, share_right, train_translator
-from regard.run import Run, load_run
+from regard.run import CONFIG, Run, load_run, read_config
 from regard.tasks.translate import attention
 from regard.view import alignment
 
@@ -19,13 +21,20 @@ def run_demo(out: Path, quick: bool) -> int:
     plan = dates_quick() if quick else dates()
     console.print("[bold]A small Transformer learns to read dates.[/] It sees pairs such as")
     for written, iso in plan.data.read()["train"][:3]:
-        console.print(f"    {written}  →  {iso}")
+        console.print(f"    {escape(written)}  →  {iso}")
     console.print("and is tested on days that it has never seen, in any language.\n")
+    refuse_other_runs(out)
     report = train_translator(plan, out, overwrite=True)
     if report.stopped_by:
         return 128 + report.stopped_by
     _show(load_run(out), plan, out, console)
     return 0
+
+
+def refuse_other_runs(out: Path) -> None:
+    """The demo replaces what an earlier demo left, and nothing else."""
+    if (out / CONFIG).exists() and not str(read_config(out).get("command")).startswith("regard demo"):
+        raise UserError(f"{out}: holds a run that is not the demo's; choose another folder with --out")
 
 
 def _show(run: Run, plan: Plan, out: Path, console: Console) -> None:
@@ -44,6 +53,7 @@ def _show(run: Run, plan: Plan, out: Path, console: Console) -> None:
     console.print(alignment.as_text(pattern, target, source))
     picture = out / "alignment.png"
     alignment.draw(pattern, target, source, picture)
-    console.print(f"\nThe run is in {out}; the same picture is {picture}. Try:\n")
-    console.print(f'    echo "le 14 juillet 1789" | regard translate {out}')
-    console.print(f"    regard show {out}")
+    place = escape(str(out))
+    console.print(f"\nThe run is in {place}; the same picture is {escape(str(picture))}. Try:\n")
+    console.print(f'    echo "le 14 juillet 1989" | regard translate {place}')
+    console.print(f"    regard show {place}")

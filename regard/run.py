@@ -10,26 +10,38 @@ card.md              what it is, on what data, its scores, the command that made
 
 import fcntl
 import json
+import math
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
+import torch
 import yaml
 from torch import Tensor, nn
 
 from regard.core import tensors
-from regard.core.config import from_dict, to_dict
-from regard.core.errors import ConfigError, UserError
-from regard.core.files import check_folder, read_json, whole_folder, write_text
-from regard.models import Model
+from regard.core.config import from_dict, read_yaml, to_dict
+from regard.core.errors import ConfigError, UserError, at_least
+from regard.core.files import (
+    check_folder,
+    explain_full_disk,
+    open_here,
+    read_json,
+    remove_folder,
+    whole_folder,
+    write_text,
+)
+from regard.models import RNN, Model, Transformer
 from regard.tasks import Task
 from regard.tasks.translate import translate
 from regard.text import Tokenizer
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.yaml", "model.safetensors", "tokenizer.json", "metrics.jsonl"
+CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
 
 
 @dataclass(frozen=True)
@@ -42,33 +54,51 @@ class Checkpoint:
     average: Mapping[str, Tensor] | None = None
 
 
+OURS = {
+    CONFIG, WEIGHTS, TOKENIZER, METRICS, "checkpoints", "tokens", "card.md", "loss.png", "alignment.png", ".lock",
+}  # fmt: skip
+
+
 class RunFolder:
     """A run folder that is being written; only one process may, and it holds the lock until it ends."""
 
     def __init__(self, path: Path):
         self.path = path
-        self._lock: TextIO | None = None
+        self._lock: int | None = None
 
     def open(self, *, resume: bool = False, overwrite: bool = False) -> "RunFolder":
         """Make or take the folder for writing; refuses what would lose or mix results."""
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: is a file; a run needs a folder")
+        if resume and overwrite:
+            raise ConfigError("--resume and --overwrite: choose one of them")
         try:
+            self._refuse_foreign()
             self.path.mkdir(parents=True, exist_ok=True)
             self._take_lock()
         except PermissionError:
             raise UserError(f"{self.path}: is not writable; choose another folder") from None
         except OSError as error:
             raise UserError(f"{self.path}: cannot be made ({error.strerror})") from None
-        holds_run = (self.path / CONFIG).exists()
-        if holds_run and overwrite:
-            self._clear()
-        elif holds_run and not resume:
-            raise UserError(f"{self.path}: already holds a run; go on with --resume, or choose another folder")
-        elif not holds_run and any(child.name != ".lock" for child in self.path.iterdir()):
-            raise UserError(f"{self.path}: holds other files; choose an empty or new folder")
         self._sweep()
+        if (self.path / CONFIG).exists() and overwrite:
+            self._clear()
+        elif (self.path / CONFIG).exists() and not resume:
+            raise UserError(
+                f"{self.path}: already holds a run; go on with --resume, replace it with --overwrite, "
+                "or choose another folder"
+            )
         return self
+
+    def _refuse_foreign(self) -> None:
+        """A folder with anything in it that is not a run's is somebody's, and stays as it is."""
+        if not self.path.exists():
+            return
+        foreign = sorted(c.name for c in self.path.iterdir() if c.name not in OURS and not c.name.endswith(".part"))
+        if not foreign and (self.path / CONFIG).exists() and "model" not in read_config(self.path):
+            foreign = [CONFIG]
+        if foreign:
+            raise UserError(f"{self.path}: holds {foreign[0]!r}, which is not a run's; choose an empty or new folder")
 
     def __enter__(self) -> "RunFolder":
         return self
@@ -76,7 +106,7 @@ class RunFolder:
     def __exit__(self, *_: object) -> None:
         """Let the folder go, for another process to take."""
         if self._lock is not None:
-            self._lock.close()
+            os.close(self._lock)
             self._lock = None
 
     def write_config(self, config: Mapping[str, Any]) -> None:
@@ -93,20 +123,21 @@ class RunFolder:
 
     def checkpoints(self) -> list[Path]:
         """Complete checkpoints, oldest first."""
-        return sorted((self.path / "checkpoints").glob("step-*"))
+        found = (self.path / "checkpoints").glob("step-*")
+        return sorted(path for path in found if re.fullmatch(r"step-\d{9,}", path.name) and path.is_dir())
 
     def save_checkpoint(self, checkpoint: Checkpoint, keep: int) -> None:
         place = self.path / "checkpoints" / f"step-{checkpoint.progress['step']:09d}"
         if place.exists():  # resumed from it, and no step was taken since
             return
         with whole_folder(place) as folder:
-            tensors.save(folder / "weights.safetensors", checkpoint.weights)
-            tensors.save(folder / "optimiser.safetensors", checkpoint.optimiser)
+            tensors.save_in_folder(folder / "weights.safetensors", checkpoint.weights)
+            tensors.save_in_folder(folder / "optimiser.safetensors", checkpoint.optimiser)
             if checkpoint.average is not None:
-                tensors.save(folder / "average.safetensors", checkpoint.average)
+                tensors.save_in_folder(folder / "average.safetensors", checkpoint.average)
             (folder / "progress.json").write_text(json.dumps(dict(checkpoint.progress), indent=1), encoding="utf-8")
         for old in self.checkpoints()[:-keep]:
-            shutil.rmtree(old)
+            remove_folder(old)
 
     def load_checkpoint(self) -> Checkpoint | None:
         """The newest checkpoint, or None where there is none yet. A damaged one is an error, never passed over."""
@@ -115,10 +146,10 @@ class RunFolder:
             return None
         newest = found[-1]
         try:
-            check_folder(newest)
+            check_folder(newest, CHECKPOINT)
         except UserError as error:
-            other = f"; remove {newest} to go on from {found[-2].name}" if len(found) > 1 else ""
-            raise UserError(f"{error}{other}") from None
+            whole = next((other for other in reversed(found[:-1]) if _is_whole(other)), None)
+            raise UserError(f"{error}; remove {newest} to go on from {whole.name if whole else 'the start'}") from None
         average = newest / "average.safetensors"
         return Checkpoint(
             read_json(newest / "progress.json"),
@@ -130,8 +161,11 @@ class RunFolder:
     # Metrics
 
     def log(self, **values: Any) -> None:
-        with (self.path / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(values) + "\n")
+        """A line of measurements; what is not finite is null, which every reader of JSON knows."""
+        known = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
+        file = self.path / METRICS
+        with explain_full_disk(file), open(open_here(file, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as out:
+            out.write(json.dumps(known, allow_nan=False) + "\n")
 
     def forget_metrics_after(self, step: int) -> None:
         """What was logged after the checkpoint will be logged again."""
@@ -141,25 +175,25 @@ class RunFolder:
     # Holding the folder
 
     def _take_lock(self) -> None:
-        lock = (self.path / ".lock").open("a+")
+        lock = open_here(self.path / ".lock", os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.seek(0)
-            owner = lock.read().strip() or "unknown"
-            lock.close()
+            owner = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
+            os.close(lock)
             raise UserError(f"{self.path}: is being written by another process ({owner}); wait or end it") from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
+        os.ftruncate(lock, 0)
+        os.write(lock, str(os.getpid()).encode())
         self._lock = lock
 
     def _clear(self) -> None:
-        for child in self.path.iterdir():
+        """Remove the run, its config last: a kill in between leaves a folder that is still known as a run."""
+        for name in sorted(OURS - {".lock"}, key=lambda name: name == CONFIG):
+            child = self.path / name
             if child.is_dir() and not child.is_symlink():
                 shutil.rmtree(child)
-            elif child.name != ".lock":
-                child.unlink()
+            else:
+                child.unlink(missing_ok=True)
 
     def _sweep(self) -> None:
         """Remove what a killed process left half-written."""
@@ -168,29 +202,35 @@ class RunFolder:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    file = path / CONFIG
     if not path.is_dir():
         raise UserError(f"{path}: there is no such run folder")
-    if not file.exists():
+    if not (path / CONFIG).exists():
         raise UserError(f"{path}: is not a run folder (it has no {CONFIG})")
-    try:
-        config = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{file}: cannot be read ({str(error).splitlines()[-1].strip()})") from None
+    config = read_yaml(path / CONFIG)
     if not isinstance(config, dict):
-        raise UserError(f"{file}: holds no settings")
+        raise UserError(f"{path / CONFIG}: holds no settings")
     return config
 
 
+def _is_whole(checkpoint: Path) -> bool:
+    try:
+        check_folder(checkpoint, CHECKPOINT)
+    except UserError:
+        return False
+    return True
+
+
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Every logged line; a last line that a kill cut short is left out."""
+    """Every logged line; a last line that a kill cut short is left out, and so is whatever is not a measurement."""
     lines = []
     if (path / METRICS).exists():
-        for text in (path / METRICS).read_text(encoding="utf-8").splitlines():
+        for text in (path / METRICS).read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                lines.append(json.loads(text))
+                line = json.loads(text)
             except ValueError:
                 continue
+            if isinstance(line, dict) and isinstance(line.get("step"), int):
+                lines.append(line)
     return lines
 
 
@@ -206,8 +246,11 @@ class Run:
     extra: Mapping[str, Any] = field(default_factory=dict)  # what another library's folder says beside the model
 
     def translate(self, texts: list[str], longest: int = 256) -> list[str]:
-        if self.tokenizer is None or not hasattr(self.model, "begin"):
+        if not isinstance(self.config, Transformer | RNN):
             raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which does not translate")
+        if self.tokenizer is None:
+            raise UserError(f"{self.path}: has no {TOKENIZER} that regard can use, so it translates tokens but no text")
+        at_least(1, longest=longest)
         return translate(self.model, self.tokenizer, texts, longest)
 
 
@@ -232,22 +275,33 @@ def load_run(path: Path) -> Run:
         raise ConfigError(f"{path / CONFIG}: {error}") from None
     if not (path / WEIGHTS).exists():
         raise UserError(f"{path}: has no {WEIGHTS} yet; let training reach its first check, or go on with --resume")
+    weights = tensors.load(path / WEIGHTS)
+    with torch.device("meta"):  # a config of absurd size must not take all memory before it is refused
+        check_weights(config.build(), weights, path / WEIGHTS)
     model = config.build()
-    set_weights(model, tensors.load(path / WEIGHTS), path / WEIGHTS)
+    model.load_state_dict(weights)
     tokenizer = Tokenizer.load(path / TOKENIZER) if (path / TOKENIZER).exists() else None
+    vocab = getattr(config, "vocab", None)
+    if tokenizer is not None and vocab is not None and tokenizer.vocab > vocab:
+        raise UserError(f"{path / TOKENIZER}: has {tokenizer.vocab} tokens, the model only {vocab}")
     return Run(path, config, model.eval(), task, tokenizer)
 
 
 def set_weights(model: nn.Module, weights: Mapping[str, Tensor], source: Path) -> None:
+    check_weights(model, weights, source)
+    model.load_state_dict(dict(weights))
+
+
+def check_weights(model: nn.Module, weights: Mapping[str, Tensor], source: Path) -> None:
     """Strictly: a missing, extra or misshapen tensor is listed by name."""
     needed = model.state_dict()
     wrong = [f"{name} is missing" for name in needed.keys() - weights.keys()]
     wrong += [f"{name} is not in the model" for name in weights.keys() - needed.keys()]
-    wrong += [
-        f"{name} is {tuple(weights[name].shape)}, not {tuple(needed[name].shape)}"
-        for name in needed.keys() & weights.keys()
-        if weights[name].shape != needed[name].shape
-    ]
+    for name in needed.keys() & weights.keys():
+        have, want = weights[name], needed[name]
+        if have.shape != want.shape:
+            wrong.append(f"{name} is {tuple(have.shape)}, not {tuple(want.shape)}")
+        elif have.is_floating_point() != want.is_floating_point() or have.is_complex():
+            wrong.append(f"{name} holds {have.dtype}, not {want.dtype}")
     if wrong:
         raise UserError(f"{source}: does not fit the config: {'; '.join(sorted(wrong)[:8])}")
-    model.load_state_dict(dict(weights))

@@ -1,5 +1,6 @@
 """The command line as a person meets it: fast help, one line for each mistake, nothing lost."""
 
+import os
 import resource
 import subprocess
 import sys
@@ -63,8 +64,14 @@ def test_help_does_not_import_torch():
         (["train", "dates", "--out", "x", "--model.attention", "bigbird"], 2, "did you mean 'BigBird'?"),
         (["train", "dates", "--out", "x", "--model.heads", "3"], 2, "width 128 is not divisible by heads 3"),
         (["train", "dates", "--out", "x", "--model", "Tranformer"], 2, "did you mean 'Transformer'?"),
-        (["train", "dates", "--out", "x", "--steps", "-1"], 2, "steps: must be more than 0, not -1"),
+        (["train", "dates", "--out", "x", "--steps", "-1"], 2, "steps: must be at least 1, not -1"),
         (["train", "dates", "--out", "x", "--training.schedule.floor", "[1,"], 2, "is not a value"),
+        (["train", "dates", "--out", "x", "--training.compile", "yes"], 2, "known: always, auto, never"),
+        (["train", "dates", "--out", "x", "--training.optimiser.rate", "nan"], 2, "rate: must be at least 0"),
+        (["train", "dates", "--out", "x", "--training.seed", "-1"], 2, "seed: must be at least 0"),
+        (["train", "dates", "--out", "x", "--epochs", "inf"], 2, "epochs: must be more than 0"),
+        (["train", "dates", "--out", "x", "--model.width", "2020-13-45"], 2, "is not a value"),
+        (["train", "dates", "--out", "x", "--model.layers", "100000000"], 2, "layers: at most 4096"),
         (["translate", "nowhere"], 1, "nowhere: there is no such folder"),
         (["show", "."], 1, "is neither a run folder"),
         (["show", "x", "--model.layers", "3"], 2, "this verb has no such settings"),
@@ -104,6 +111,24 @@ def test_bytes_that_are_not_text_are_named_by_line(run: Path):
     assert done.returncode == 1
     assert done.stderr == b"regard: standard input, line 2: is not UTF-8\n"
     assert done.stdout == b"", "nothing is written when not everything can be"
+
+
+def test_a_reader_who_leaves_early_is_no_error(run: Path):
+    """With buffered output, as everywhere but under test: the pipe breaks only when it is flushed."""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    python = f"{sys.executable} -m regard"
+    words = f"yes '3 mai 2020' | head -50 | {python} translate {run} --longest 12 | true; echo ${{PIPESTATUS[2]}}"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, env=buffered)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+    full = subprocess.run(["bash", "-c", f"{python} show {run} > /dev/full"], capture_output=True, text=True)
+    assert (full.returncode, full.stderr) == (1, "regard: standard output: No space left on device\n")
+
+
+def test_names_with_brackets_are_only_names(tmp_path: Path):
+    small = ["--steps", "1", "--data.train", "20", "--data.valid", "4", "--data.test", "4", "--model.width", "16"]
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "dates", "--out", str(tmp_path / "d[/x] [bold]"), *small])
+    assert ended.value.code == 0
 
 
 def test_show_tells_what_a_run_is(run: Path):

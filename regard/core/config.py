@@ -8,6 +8,7 @@ The union is the table of variants; there is no registry beside it.
 """
 
 import dataclasses
+import reprlib
 import types
 from collections.abc import Mapping
 from copy import deepcopy
@@ -40,11 +41,12 @@ def from_dict(kind: Any, data: Any, where: str = "") -> Any:
         return _read_config(kind, data, where)
     if origin is Literal:
         if data not in get_args(kind):
-            raise ConfigError(f"{where}: {data!r} is not a choice; {did_you_mean(str(data), map(str, get_args(kind)))}")
+            known = did_you_mean(str(data)[:80], map(str, get_args(kind)))
+            raise ConfigError(f"{where}: {reprlib.repr(data)} is not a choice; {known}")
         return data
     if origin is tuple:
         if not isinstance(data, (list, tuple)):
-            raise ConfigError(f"{where}: expects a list, not {data!r}")
+            raise ConfigError(f"{where}: expects a list, not {reprlib.repr(data)}")
         element = get_args(kind)[0]
         return tuple(from_dict(element, item, f"{where}[{i}]") for i, item in enumerate(data))
     return _read_scalar(kind, data, where)
@@ -54,14 +56,21 @@ def to_yaml(config: Any) -> str:
     return yaml.safe_dump(to_dict(config), sort_keys=False, allow_unicode=True)
 
 
-def from_yaml(kind: type[Config], path: Path) -> Config:
+def read_yaml(path: Path) -> Any:
+    """What a YAML file holds, without knowing what it should be."""
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, or a date like 2020-13-45
-        line = str(error).splitlines()[-1].strip()
-        raise ConfigError(f"{path}: is not YAML ({line})") from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"{path}, line {line}: is not YAML ({error.problem})") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: is not YAML ({reprlib.repr(str(error))})") from None
+
+
+def from_yaml(kind: type[Config], path: Path) -> Config:
+    data = read_yaml(path)
     try:
         return from_dict(kind, data)
     except ConfigError as error:
@@ -110,14 +119,14 @@ def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
         return from_dict(configs[name], data, where)
     if len(plain) == 1:
         return from_dict(plain[0], data, where)
-    raise ConfigError(f"{where}: expects one of {', '.join(configs) or members}, not {data!r}")
+    raise ConfigError(f"{where}: expects one of {', '.join(configs) or members}, not {reprlib.repr(data)}")
 
 
 def _read_config(kind: Any, data: Any, where: str) -> Any:
     if isinstance(data, str):
         data = {"kind": data}
     if not isinstance(data, Mapping):
-        raise ConfigError(f"{where or kind.__name__}: expects settings of {kind.__name__}, not {data!r}")
+        raise ConfigError(f"{where or kind.__name__}: expects settings of {kind.__name__}, not {reprlib.repr(data)}")
     if data.get("kind", kind.__name__) != kind.__name__:
         raise ConfigError(f"{where or 'kind'}: expects {kind.__name__}, not {data['kind']!r}")
     hints = get_type_hints(kind)
@@ -154,4 +163,4 @@ def _read_scalar(kind: Any, data: Any, where: str) -> Any:
     if isinstance(data, kind) and not (kind is int and isinstance(data, bool)):
         return data
     word = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}.get(kind, str(kind))
-    raise ConfigError(f"{where}: expects {word}, not {data!r}")
+    raise ConfigError(f"{where}: expects {word}, not {reprlib.repr(data)}")

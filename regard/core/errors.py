@@ -1,6 +1,7 @@
 """Errors that a user can mend: one line that names the thing and says what to do."""
 
 import difflib
+import math
 from collections.abc import Iterable
 
 
@@ -21,6 +22,19 @@ def at_least(least: int, **settings: int | None) -> None:
     for name, value in settings.items():
         if value is not None and value < least:
             raise ConfigError(f"{name}: must be at least {least}, not {value}")
+
+
+def share(**settings: float) -> None:
+    """Refuse what is no share: less than nothing, or the whole and more."""
+    for name, value in settings.items():
+        if not 0 <= value < 1:
+            raise ConfigError(f"{name}: must be at least 0 and below 1, not {value}")
+
+
+def not_negative(**settings: float) -> None:
+    for name, value in settings.items():
+        if not 0 <= value < math.inf:
+            raise ConfigError(f"{name}: must be at least 0, not {value}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,15 +55,32 @@ def whole_folder(path: Path) -> Iterator[Path]:
 MANIFEST = "manifest.json"
 
 
-def check_folder(path: Path) -> None:
+def check_folder(path: Path, needed: Iterable[str]) -> None:
     """Every file of a whole folder is there and is what was written; else one line that names the damaged one."""
     digests = read_json(path / MANIFEST)
-    for name, digest in digests.items():
+    for name in (*needed, *digests):
         file = path / name
-        if not file.is_file():
-            raise UserError(f"{file}: is missing, though the manifest lists it")
-        if sha256(file) != digest:
+        if not file.is_file() or file.is_symlink():
+            raise UserError(f"{file}: is missing")
+        if sha256(file) != digests.get(name):
             raise UserError(f"{file}: is damaged (its sha256 is not the manifest's)")
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a whole folder so that a kill in between leaves no part of it under its name."""
+    doomed = path.with_name(f".{path.name}.{os.getpid()}.part")
+    path.rename(doomed)
+    shutil.rmtree(doomed)
+
+
+def open_here(path: Path, flags: int) -> int:
+    """A file of ours for writing, never one that a link leads to."""
+    try:
+        return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UserError(f"{path}: is a link; regard writes only into the folder itself") from None
+        raise
 
 
 def read_json(path: Path) -> Mapping[str, Any]:

@@ -14,10 +14,24 @@ from regard.core.files import replacing
 
 
 def save(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    """A file that is whole or absent, and vouches for itself."""
+    plain = _plain(tensors)
     with replacing(path) as temporary:
-        save_file(plain, temporary, metadata={"sha256": digest(plain)})
-        temporary.chmod(0o644)  # the library makes files that only their owner may read
+        _write(temporary, plain, {"sha256": digest(plain)})
+
+
+def save_in_folder(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """A file of a folder that is whole or absent as a whole, whose manifest vouches for it."""
+    _write(path, _plain(tensors), None)
+
+
+def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+
+
+def _write(path: Path, plain: dict[str, Tensor], metadata: dict[str, str] | None) -> None:
+    save_file(plain, path, metadata=metadata)
+    path.chmod(0o644)  # the library makes files that only their owner may read
 
 
 def load(path: Path) -> dict[str, Tensor]:

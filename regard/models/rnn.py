@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError, at_least
+from regard.core.errors import ConfigError, at_least, share
 from regard.core.shapes import Logits, Memory, Source, SourceValid, States, Tokens
 from regard.parts.attention import Additive, Full
 from regard.parts.embed import Words
@@ -35,8 +35,7 @@ class RNN:
             raise ConfigError(f"width: must be even (half reads each way), not {self.width}")
         at_least(0, vocab=self.vocab)
         at_least(1, target_vocab=self.target_vocab, layers=self.layers)
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout: must be at least 0 and below 1, not {self.dropout}")
+        share(dropout=self.dropout)
 
     def build(self) -> "RNNModel":
         return RNNModel(self)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from regard.core.errors import ConfigError, at_least
+from regard.core.errors import ConfigError, at_least, share
 from regard.parts.attention import Additive, Attention, Full
 from regard.parts.blocks import Block, Stack
 from regard.parts.experts import Feed
@@ -13,6 +13,8 @@ from regard.parts.multihead import MultiHead, head_size
 from regard.parts.norms import LayerNorm, Norm
 from regard.parts.positions import Position, Sinusoid
 from regard.parts.wiring import PreNorm, Wiring
+
+MANY = 4096  # layers: more would be a slip, and would take minutes to refuse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +37,9 @@ class Trunk:
 
     def __post_init__(self) -> None:
         at_least(1, width=self.width, layers=self.layers, heads=self.heads, key_heads=self.key_heads, size=self.size)
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout: must be at least 0 and below 1, not {self.dropout}")
+        share(dropout=self.dropout)
+        if self.layers > MANY:
+            raise ConfigError(f"layers: at most {MANY}, not {self.layers}")
         if self.size is None:
             head_size(self.width, self.heads)
         if self.key_heads is not None and self.heads % self.key_heads:

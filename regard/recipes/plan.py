@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -27,31 +27,42 @@ class Plan:
     training: Training
 
 
+PLAN = [field.name for field in fields(Plan)]
+
+
+MAY_CHANGE = {
+    "steps", "epochs", "minutes", "schedule", "clip", "accumulate", "precision", "compile", "log_every", "check_every",
+    "save_minutes", "keep",
+}  # fmt: skip
+
+
 def settle(plan: Plan, changes: Mapping[str, Any], out: Path, resume: bool) -> Plan:
-    """The plan with the user's changes; a resumed run keeps its own, of which only the training may change."""
+    """The plan with the user's changes; a resumed run keeps its own, of which only how to go on may change."""
     if not resume or not (out / CONFIG).exists():
         return override(plan, changes)
     stored = read_config(out)
     try:
-        began = from_dict(Plan, {name: stored.get(name) for name in ("data", "task", "model", "training")})
+        began = from_dict(Plan, {name: stored.get(name) for name in PLAN})
     except ConfigError as error:
         raise ConfigError(f"{out / CONFIG}: {error}") from None
-    fixed = [key for key in changes if not key.startswith("training.")]
-    changed = override(began, changes)
-    for key in fixed:
-        if changed != override(began, {k: v for k, v in changes.items() if k != key}):
+    for key in changes:
+        may_change = key.startswith("training.") and key.split(".")[1] in MAY_CHANGE
+        if not may_change and override(began, {key: changes[key]}) != began:
             raise ConfigError(f"{key}: a resumed run cannot change it; start a new run in another folder")
-    return changed
+    return override(began, changes)
 
 
-def describe(plan: Plan) -> dict[str, Any]:
-    """What `config.yaml` holds: the plan, and what it was run with."""
+def describe(plan: Plan, out: Path) -> dict[str, Any]:
+    """What `config.yaml` holds: the plan, and what it was run with. A resumed run keeps its first command."""
     import torch
 
+    command = shlex.join(["regard", *sys.argv[1:]])
+    if (out / CONFIG).exists():
+        command = read_config(out).get("command", command)
     return {
         "regard": regard.__version__,
         "torch": str(torch.__version__),
         "threads": torch.get_num_threads(),
-        "command": shlex.join(["regard", *sys.argv[1:]]),
-        **{name: value for name, value in to_dict(plan).items() if name != "kind"},
+        "command": command,
+        **{name: to_dict(plan)[name] for name in PLAN},
     }

@@ -1,5 +1,6 @@
 """Train a translator on pairs: tokenizer, model, training, score, card, in one run folder."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from regard.models import RNN, Model, Transformer
 from regard.recipes.plan import Plan, describe
 from regard.run import TOKENIZER, Run, RunFolder, load_run
 from regard.text import Characters, Tokenizer
-from regard.train import Report, fit, join_ranks
+from regard.train import Loop, Report, join_ranks
 from regard.train.plot import plot_losses
 
 TextPair = tuple[str, str]
@@ -23,35 +24,32 @@ def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: 
     """Run the plan; the folder then holds all that `load` needs."""
     texts = plan.data.read()
     with join_ranks() as ranks, RunFolder(out) as folder:
+        tokenizer = _tokenizer(texts["train"], out, resume)
+        plan = replace(plan, model=with_vocab(plan.model, tokenizer.vocab))
+        rows = {name: _encode(pairs, tokenizer) for name, pairs in texts.items()}
+        train = Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed)
+        valid = Pairs(rows["valid"], tokenizer, plan.training.batch)
+        torch.manual_seed(plan.training.seed)
+        loop = Loop(plan.model.build(), plan.task, train, plan.training, folder, valid, ranks)
         with ranks.only_first() as first:
             if first:
                 folder.open(resume=resume, overwrite=overwrite)
-        tokenizer = _tokenizer(texts["train"], out, resume)
-        plan = replace(plan, model=with_vocab(plan.model, tokenizer.vocab))
+        if resume and not loop.resume() and ranks.first:
+            print(f"{out}: holds no checkpoint, so the run starts from the beginning", file=sys.stderr)
         with ranks.only_first() as first:
             if first:
-                folder.write_config(describe(plan))
+                folder.write_config(describe(plan, out))
                 tokenizer.save(out / TOKENIZER)
-        torch.manual_seed(plan.training.seed)
-        model = plan.model.build()
-        rows = {name: _encode(pairs, tokenizer) for name, pairs in texts.items()}
-        report = fit(
-            model,
-            plan.task,
-            Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed),
-            plan.training,
-            folder,
-            valid=Pairs(rows["valid"], tokenizer, plan.training.batch),
-            resume=resume,
-            ranks=ranks,
-        )
+        report = loop.run()
         with ranks.only_first() as first:
-            if first:
+            if first and report.steps:
                 plot_losses(out)
                 if not report.stopped_by:
                     exact = share_right(load_run(out), texts["test"])
                     folder.log(step=report.progress.step, exact=exact)
-                    write_text(out / "card.md", card(plan, report, exact))
+                    write_text(out / "card.md", card(plan, report, exact, out))
+            elif first:
+                print(f"{out}: had already ended, at step {report.progress.step:,}", file=sys.stderr)
     return report
 
 
@@ -67,14 +65,14 @@ def share_right(run: Run, pairs: Sequence[TextPair]) -> float:
     return sum(answer == target for answer, (_, target) in zip(answers, pairs, strict=True)) / len(pairs)
 
 
-def card(plan: Plan, report: Report, exact: float) -> str:
-    settings = describe(plan)
+def card(plan: Plan, report: Report, exact: float, out: Path) -> str:
+    settings = describe(plan, out)
     progress = report.progress
     return f"""# {type(plan.model).__name__} for {type(plan.task).__name__.lower()}
 
 - data: {plan.data}
 - held-out pairs written exactly: {exact:.1%}
-- best validation loss: {progress.best:.4f} nats a token, at step {progress.best_step:,} of {progress.step:,}
+- best validation loss: {progress.best} nats a token, at step {progress.best_step:,} of {progress.step:,}
 - trained for {progress.seconds:.0f} s on {settings["threads"]} threads, torch {settings["torch"]}
 - seed {plan.training.seed}
 - steps skipped because their gradient was not finite: {progress.skipped}

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import share
 from regard.data import PairBatch, pad
 from regard.decode import greedy
 from regard.parts.taps import Heard, listen
@@ -21,8 +21,7 @@ class Translate:
     unit = "tokens"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.smoothing < 1:
-            raise ConfigError(f"smoothing: must be at least 0 and below 1, not {self.smoothing}")
+        share(smoothing=self.smoothing)
 
     def loss(self, model: nn.Module, batch: PairBatch) -> Loss:
         return self._cross_entropy(model, batch, self.smoothing if model.training else 0.0)

@@ -1,5 +1,6 @@
 """Text to tokens and back."""
 
-from regard.text.tokenizer import Characters, Tokenizer
+from regard.text.kinds import BPE, Bytes, Characters, Tokenizing, Unigram, WordPiece
+from regard.text.tokenizer import Tokenizer
 
-__all__ = ["Characters", "Tokenizer"]
+__all__ = ["BPE", "Bytes", "Characters", "Tokenizer", "Tokenizing", "Unigram", "WordPiece"]

@@ -1,34 +1,21 @@
 """Tokenizers: text to numbers and back, on the `tokenizers` library."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Engine
 
 from regard.core.errors import UserError
 from regard.core.files import write_text
 
-PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
-SPECIAL = [PAD, START, END, UNKNOWN]
-
-
-@dataclass(frozen=True)
-class Characters:
-    """Every character is a token."""
-
-    def train(self, texts: Iterable[str]) -> "Tokenizer":
-        engine = Engine(models.WordLevel(unk_token=UNKNOWN))
-        engine.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-        engine.decoder = decoders.Fuse()
-        engine.train_from_iterator(texts, trainers.WordLevelTrainer(special_tokens=SPECIAL, show_progress=False))
-        return Tokenizer(engine)
+PAD, START, END, UNKNOWN, MASK = "<pad>", "<s>", "</s>", "<unk>", "<mask>"
+SPECIAL = [PAD, START, END, UNKNOWN, MASK]
 
 
 class Tokenizer:
     def __init__(self, engine: Engine):
         self.engine = engine
+        self.engine.encode_special_tokens = True  # "<s>" in a user's text is three characters, not a command
         self.pad, self.start, self.end = (self._id(token) for token in (PAD, START, END))
 
     @property

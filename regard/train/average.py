@@ -24,7 +24,8 @@ class Average:
                 self.weights[name].copy_(value)
 
     def set(self, weights: Mapping[str, Tensor], updates: int) -> None:
-        self.weights, self.updates = {name: value.clone() for name, value in weights.items()}, updates
+        self.weights = {name: weights[name].to(own.device, copy=True) for name, own in self.weights.items()}
+        self.updates = updates
 
     @contextmanager
     def worn_by(self, model: nn.Module) -> Iterator[None]:

@@ -7,6 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from regard.core.errors import not_negative, share
 from regard.parts.blocks import Block
 
 
@@ -19,6 +20,10 @@ class AdamW:
     beta: float = 0.9
     beta2: float = 0.98
     eps: float = 1e-9
+
+    def __post_init__(self) -> None:
+        share(beta=self.beta, beta2=self.beta2)
+        not_negative(rate=self.rate, decay=self.decay, eps=self.eps)
 
     def build(self, model: nn.Module) -> "Optimisers":
         return Optimisers(model, [(self._for(list(model.parameters())), self.rate)])
@@ -39,6 +44,10 @@ class Muon:
     decay: float = 0.01
     momentum: float = 0.95
     rest: AdamW = AdamW()
+
+    def __post_init__(self) -> None:
+        share(momentum=self.momentum)
+        not_negative(rate=self.rate, decay=self.decay)
 
     def build(self, model: nn.Module) -> "Optimisers":
         inside = matrices_of_blocks(model)
@@ -97,4 +106,4 @@ class Optimisers:
                 start = f"{self.names[id(p)]}/"
                 kept = {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
                 if kept:
-                    optimiser.state[p] = kept
+                    optimiser.state[p] = {key: value.to(p.device) for key, value in kept.items()}

@@ -1,5 +1,6 @@
 """Precision: compiled bfloat16 where the processor has it and the run is long enough to repay compiling."""
 
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -30,15 +31,16 @@ class Precision:
         return f"{'compiled ' if self.compiled else ''}{'bfloat16' if self.bfloat16 else 'float32'} on {self.device}"
 
 
-def choose(
-    training: Training, parameters: int, size: int, steps: int | None, fixed_shape: bool, device: str
-) -> Precision:
-    """Known before the first step from the settings alone, so that a repeated run chooses the same."""
-    seconds = 60 * training.minutes if training.minutes is not None else 1e9
+def choose(training: Training, work: int, steps: int | None, *, fixed_shape: bool, device: str) -> Precision:
+    """Known before the first step from the settings alone, so that a repeated run chooses the same.
+
+    `work` is parameters × tokens of one step.
+    """
+    seconds = 60 * training.minutes if training.minutes is not None else math.inf
     if steps is not None:
-        seconds = min(seconds, 6 * parameters * size * steps / EAGER_FLOPS)
+        seconds = min(seconds, 6 * work * steps / EAGER_FLOPS)
     long = seconds >= WORTH_COMPILING and fixed_shape
-    compiled = training.compile == "yes" or (training.compile == "auto" and long)
+    compiled = training.compile == "always" or (training.compile == "auto" and long)
     fast = has_fast_bfloat16(device)
     bfloat16 = training.precision == "bfloat16" or (training.precision == "auto" and fast and compiled)
     return Precision(device, bfloat16, compiled)

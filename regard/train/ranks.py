@@ -1,5 +1,6 @@
 """Ranks: the same command alone or under `torchrun`, where each rank computes its share of every batch."""
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,8 +8,14 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+
+from regard.core.errors import UserError
+
+
+class OtherRankError(UserError):
+    """Another rank has said why already."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +40,13 @@ class Ranks:
         dist.all_reduce(together)
         return together.tolist()
 
-    def from_first(self, tensor: Tensor) -> Tensor:
-        if self.world > 1:
-            dist.broadcast(tensor, 0)
-        return tensor
+    def most(self, value: float) -> float:
+        """The largest value of any rank."""
+        if self.world == 1:
+            return value
+        largest = torch.tensor(value, dtype=torch.float64)
+        dist.all_reduce(largest, dist.ReduceOp.MAX)
+        return largest.item()
 
     @contextmanager
     def only_first(self) -> Iterator[bool]:
@@ -50,20 +60,27 @@ class Ranks:
             failed = 0.0
         finally:
             if self.add([failed])[0] and not failed:
-                raise RuntimeError("another rank failed; its message says why")
+                raise OtherRankError
 
 
 @contextmanager
 def join_ranks() -> Iterator[Ranks]:
     """The ranks that `torchrun` started, or the one that nobody did."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world == 1:
+    world = os.environ.get("WORLD_SIZE", "1")
+    if world == "1":
         yield Ranks()
         return
+    if not world.isdigit() or "RANK" not in os.environ:
+        raise UserError(f"WORLD_SIZE is {world!r}, but torchrun did not start this process: unset it, or use torchrun")
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
     try:
-        yield Ranks(dist.get_rank(), world)
+        yield Ranks(dist.get_rank(), int(world))
+    except RuntimeError as error:
+        if "gloo" in str(error):  # the connection to a rank that was killed
+            raise OtherRankError from error
+        raise
     finally:
+        gc.collect()
         dist.destroy_process_group()

@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from regard.core.errors import ConfigError, at_least
+
 
 @dataclass(frozen=True)
 class Cosine:
@@ -10,6 +12,9 @@ class Cosine:
 
     warmup: int = 100  # steps
     floor: float = 0.0  # share of the peak at the end
+
+    def __post_init__(self) -> None:
+        _checked(self.warmup, floor=self.floor)
 
     def share(self, step: int, done: float) -> float:
         return warm(step, self.warmup) * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * done)) / 2)
@@ -20,6 +25,9 @@ class InverseRoot:
     """Warm up, then fall with the root of the steps (Vaswani et al., 2017)."""
 
     warmup: int = 4000
+
+    def __post_init__(self) -> None:
+        _checked(self.warmup)
 
     def share(self, step: int, done: float) -> float:
         return warm(step, self.warmup) * math.sqrt(self.warmup / max(step + 1, self.warmup, 1))
@@ -32,6 +40,9 @@ class CoolDown:
     warmup: int = 0
     hold: float = 0.4  # share of the budget at the peak
 
+    def __post_init__(self) -> None:
+        _checked(self.warmup, hold=self.hold)
+
     def share(self, step: int, done: float) -> float:
         return warm(step, self.warmup) * min(1.0, (1 - done) / max(1e-9, 1 - self.hold))
 
@@ -40,11 +51,21 @@ class CoolDown:
 class Constant:
     warmup: int = 0
 
+    def __post_init__(self) -> None:
+        _checked(self.warmup)
+
     def share(self, step: int, done: float) -> float:
         return warm(step, self.warmup)
 
 
 Schedule = Cosine | InverseRoot | CoolDown | Constant
+
+
+def _checked(warmup: int, **shares: float) -> None:
+    at_least(0, warmup=warmup)
+    for name, value in shares.items():
+        if not 0 <= value <= 1:
+            raise ConfigError(f"{name}: must be between 0 and 1, not {value}")
 
 
 def warm(step: int, warmup: int) -> float:

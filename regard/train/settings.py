@@ -1,9 +1,10 @@
 """What a training run can be told."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least, share
 from regard.train.optimise import AdamW, Optimiser
 from regard.train.schedule import Cosine, Schedule
 
@@ -22,7 +23,7 @@ class Training:
     accumulate: int = 1  # parts that a step's batch is cut into, to save memory
     average: float = 0.0  # decay of the running mean of the weights; 0: none
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    compile: Literal["auto", "yes", "no"] = "auto"
+    compile: Literal["auto", "always", "never"] = "auto"
     seed: int = 0
     log_every: int = 20  # steps
     check_every: int = 200  # steps between validations
@@ -30,17 +31,17 @@ class Training:
     keep: int = 2  # checkpoints
 
     def __post_init__(self) -> None:
-        for name in ("batch", "accumulate", "log_every", "check_every", "keep"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}: must be at least 1, not {getattr(self, name)}")
-        for name in ("steps", "epochs", "minutes"):
+        at_least(1, batch=self.batch, accumulate=self.accumulate, log_every=self.log_every, keep=self.keep)
+        at_least(1, check_every=self.check_every, steps=self.steps)
+        for name in ("epochs", "minutes", "clip", "save_minutes"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is not None and not 0 < value < math.inf:
                 raise ConfigError(f"{name}: must be more than 0, not {value}")
         if self.steps is None and self.epochs is None and self.minutes is None:
             raise ConfigError("steps, epochs or minutes: one of them must say when training ends")
-        if not 0 <= self.average < 1:
-            raise ConfigError(f"average: must be at least 0 and below 1, not {self.average}")
+        share(average=self.average)
+        if not 0 <= self.seed < 2**63:
+            raise ConfigError(f"seed: must be at least 0 and below 2**63, not {self.seed}")
 
     def total_steps(self, steps_per_epoch: int) -> int | None:
         """The last step where the budget fixes one; None where only the clock does."""

@@ -114,13 +114,14 @@ def test_the_average_follows_its_formula_and_gives_the_weights_back():
 def test_only_long_runs_of_one_shape_are_compiled(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("regard.train.precision.has_fast_bfloat16", lambda device: True)
     long, short = Training(minutes=30), Training(steps=10)
-    assert choose(long, 10**6, 10**3, None, True, "cpu").compiled
-    assert choose(long, 10**6, 10**3, None, True, "cpu").bfloat16
-    assert not choose(long, 10**6, 10**3, None, False, "cpu").compiled
-    assert not choose(short, 10**6, 10**3, 10, True, "cpu").bfloat16
-    assert choose(Training(steps=10, precision="bfloat16"), 10**6, 10**3, 10, False, "cpu").bfloat16
+    assert choose(long, 10**9, None, fixed_shape=True, device="cpu").compiled
+    assert choose(long, 10**9, None, fixed_shape=True, device="cpu").bfloat16
+    assert not choose(long, 10**9, None, fixed_shape=False, device="cpu").compiled
+    assert not choose(short, 10**9, 10, fixed_shape=True, device="cpu").bfloat16
+    assert choose(Training(steps=10, precision="bfloat16"), 10**9, 10, fixed_shape=False, device="cpu").bfloat16
+    assert choose(Training(steps=10, compile="always"), 10**9, 10, fixed_shape=False, device="cpu").compiled
 
 
 def test_without_fast_bfloat16_everything_is_float32(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("regard.train.precision.has_fast_bfloat16", lambda device: False)
-    assert not choose(Training(minutes=30), 10**6, 10**3, None, True, "cpu").bfloat16
+    assert not choose(Training(minutes=30), 10**9, None, fixed_shape=True, device="cpu").bfloat16

@@ -1,6 +1,8 @@
 """Under torchrun the same command gives the losses of one process."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +17,23 @@ OPTIONS = [
 ]  # fmt: skip
 
 
-def train(out: Path, ranks: int, *more: str, steps: int = 8) -> list[dict[str, float]]:
+def regard(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
+    """`regard train dates`, alone or under torchrun; nothing of it outlives the test."""
     launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks > 1 else []
-    words = [sys.executable, *launch, "-m", "regard", "train", "dates", f"--out={out}", f"--steps={steps}", *OPTIONS]
-    words += more
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    command = [sys.executable, *launch, "-m", "regard", "train", "dates", *map(str, words)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def train(out: Path, ranks: int, *more: str, steps: int = 8) -> list[dict[str, float]]:
+    done = regard(ranks, f"--out={out}", f"--steps={steps}", *OPTIONS, *more)
     assert done.returncode == 0, done.stderr
     return read_metrics(out)
 
@@ -43,3 +57,18 @@ def test_a_run_of_two_ranks_goes_on_with_one(tmp_path: Path):
     losses = [[line["loss"] for line in lines if "loss" in line] for lines in (whole, resumed)]
     assert len(losses[0]) == 12
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+
+
+def test_ranks_agree_about_when_to_save(tmp_path: Path):
+    """Each would save at another step by its own clock, and the ranks would wait for each other for ever."""
+    train(tmp_path / "run", 2, "--training.save_minutes=0.0005", steps=300)
+
+
+def test_a_failure_at_the_start_is_one_line_from_one_rank(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("")
+    done = regard(2, "--out", tmp_path / "run", "--steps=2", *OPTIONS)
+    assert done.returncode != 0
+    assert [line for line in done.stderr.splitlines() if line.startswith("regard:")] == [
+        f"regard: {tmp_path / 'run'}: holds 'mine.txt', which is not a run's; choose an empty or new folder"
+    ]

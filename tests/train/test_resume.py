@@ -3,16 +3,21 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from regard.core.errors import UserError
+from regard.core.errors import ConfigError, UserError
+from regard.models import GPT
+from regard.recipes import train_translator
 from regard.run import RunFolder, load_run, read_metrics
 from regard.train.loop import Loop
 from tests.train.tiny import tiny_plan, train_tiny, weights_of
@@ -148,7 +153,7 @@ def test_a_run_is_not_overwritten_by_accident(tmp_path: Path):
         train_tiny(tmp_path / "run", seed=5)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("all of it")
-    with pytest.raises(UserError, match="holds other files"):
+    with pytest.raises(UserError, match=r"'thesis\.txt', which is not a run's"):
         train_tiny(tmp_path / "mine")
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="is a file"):
@@ -181,6 +186,92 @@ def test_a_read_only_folder_is_an_error_before_training_starts(tmp_path: Path):
             train_tiny(disk / "run")
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+def test_only_a_run_is_ever_overwritten(tmp_path: Path):
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "config.yaml").write_text("a: 1")
+    with pytest.raises(UserError, match="'src', which is not a run's"):
+        train_translator(tiny_plan(), project, overwrite=True)
+    (project / "src").rmdir()
+    with pytest.raises(UserError, match=r"'config\.yaml', which is not a run's"):
+        train_translator(tiny_plan(), project, overwrite=True)
+    assert (project / "config.yaml").read_text() == "a: 1"
+
+
+def test_a_plan_that_cannot_work_costs_nothing(tmp_path: Path):
+    """Neither the run that it should replace, nor the settings of the run that it should go on with."""
+    out = tmp_path / "run"
+    train_tiny(out)
+    before = weights_of(out)
+    with pytest.raises(ConfigError, match="does not translate"):
+        train_translator(replace(tiny_plan(), model=GPT()), out, overwrite=True)
+    with pytest.raises(ConfigError, match="cannot be shared by 1 ranks"):
+        train_tiny(out, resume=True, accumulate=99, steps=14)
+    with pytest.raises(ConfigError, match="choose one"):
+        train_translator(tiny_plan(), out, resume=True, overwrite=True)
+    assert weights_of(out) == before
+    assert train_tiny(out, resume=True, steps=14).progress.step == 14
+
+
+def test_a_folder_that_was_killed_before_its_config_can_be_used(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".config.yaml.99.part").write_text("half")
+    assert train_tiny(tmp_path / "run", resume=True).progress.step == 12
+
+
+@pytest.mark.parametrize("name", [".lock", "metrics.jsonl"])
+def test_nothing_is_written_through_a_link(name: str, tmp_path: Path):
+    train_tiny(tmp_path / "run")
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / "run" / name).unlink()
+    (tmp_path / "run" / name).symlink_to(tmp_path / "victim")
+    with suppress(UserError):  # refused, or the link itself is replaced
+        train_tiny(tmp_path / "run", resume=True, steps=14)
+    assert (tmp_path / "victim").read_text() == "mine"
+
+
+def test_only_checkpoints_are_taken_for_checkpoints_and_removed(tmp_path: Path):
+    out = tmp_path / "run"
+    train_tiny(out)
+    shutil.copytree(newest(out), newest(out).with_name("step-000000099.bak"))
+    train_tiny(out, resume=True, steps=14, keep=1)
+    assert [path.name for path in RunFolder(out).checkpoints()] == ["step-000000014"]
+    assert (out / "checkpoints" / "step-000000099.bak").exists()
+
+
+def test_a_manifest_must_vouch_for_every_file(tmp_path: Path):
+    train_tiny(tmp_path / "run")
+    (newest(tmp_path / "run") / "manifest.json").write_text("{}")
+    with pytest.raises(UserError, match=r"weights\.safetensors: is damaged"):
+        train_tiny(tmp_path / "run", resume=True, steps=14)
+
+
+def test_a_finished_run_is_left_as_it_is(tmp_path: Path):
+    train_tiny(tmp_path / "run")
+    before = (tmp_path / "run" / "metrics.jsonl").read_bytes()
+    assert train_tiny(tmp_path / "run", resume=True).steps == 0
+    assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == before
+
+
+def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    original = Loop._gradients
+
+    def gradients(loop: Loop, batch):  # type: ignore[no-untyped-def]
+        total, count = original(loop, batch)
+        return (float("inf") if loop.progress.step in (2, 3) else total), count
+
+    monkeypatch.setattr(Loop, "_gradients", gradients)
+    assert train_tiny(tmp_path / "run").progress.skipped == 2
+    for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines():
+        json.loads(line, parse_constant=pytest.fail)  # NaN and Infinity are no JSON
+
+
+def test_a_validation_that_is_not_finite_is_replaced_by_one_that_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    losses = iter([float("nan"), 3.0, 4.0])
+    monkeypatch.setattr("regard.train.loop.evaluate", lambda *_: next(losses))
+    assert train_tiny(tmp_path / "run").progress.best_step == 8
 
 
 class Poisoned:

@@ -1,0 +1,200 @@
+"""Files as people have them: .txt, .tsv, .csv, .jsonl and .parquet, plain or packed with .gz, .xz or .zst.
+
+Everything is read as a stream, and whatever cannot be read is named by file and line.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import lzma
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from regard.core.errors import UserError, did_you_mean
+
+KINDS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
+PACKED = (".gz", ".xz", ".zst")
+CHUNK = 1 << 20  # bytes read at a time
+
+
+@dataclass(frozen=True)
+class Row:
+    """One record, and where it stood."""
+
+    file: Path
+    line: int
+    fields: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}"
+
+
+def kind_of(path: Path) -> str:
+    """The suffix that says how a file is laid out; a file without one is plain text."""
+    name = path.name.removesuffix(path.suffix) if path.suffix in PACKED else path.name
+    suffix = Path(name).suffix.lower()
+    return suffix if suffix in KINDS else ".txt"
+
+
+def read_rows(path: Path, names: Sequence[str], more: bool = False) -> Iterator[Row]:
+    """Records with these fields. `more` allows further fields after the last, such as several references."""
+    kind = kind_of(path)
+    if kind == ".parquet":
+        return _parquet(path, names)
+    if kind == ".jsonl":
+        return _jsonl(path, names)
+    if kind == ".csv":
+        return _csv(path, names)
+    return _tabbed(path, names, more)
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Numbered lines without their ends; a byte-order mark is not part of the first."""
+    with _opened(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise UserError(f"{path}, line {number}: is not UTF-8 ({error.reason})") from None
+            yield number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
+
+
+def read_text(path: Path) -> Iterator[str]:
+    """Running text in pieces: the file itself, or one document after the other where it holds records."""
+    if kind_of(path) == ".txt":
+        yield from _running(path)
+    else:
+        for row in read_rows(path, ["text"]):
+            yield row.fields[0]
+
+
+def holds_documents(path: Path) -> bool:
+    """Whether pieces of `read_text` are whole documents, which must not run into each other."""
+    return kind_of(path) != ".txt"
+
+
+def _running(path: Path) -> Iterator[str]:
+    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+    with _opened(path) as file:
+        start = True
+        while True:
+            data = file.read(CHUNK)
+            try:
+                text = decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                line += error.object[: error.start].count(b"\n")
+                raise UserError(f"{path}, line {line}: is not UTF-8 ({error.reason})") from None
+            line += text.count("\n")
+            if text:
+                yield text.removeprefix("\ufeff") if start else text
+                start = False
+            if not data:
+                return
+
+
+def _tabbed(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
+    for number, line in read_lines(path):
+        fields = line.split("\t")
+        if len(fields) != len(names) and not (more and len(fields) > len(names)):
+            wanted = f"{len(names)} fields ({', '.join(names)})"
+            raise UserError(f"{path}, line {number}: has {len(fields)} fields between tabs, not {wanted}")
+        yield Row(path, number, tuple(fields))
+
+
+def _csv(path: Path, names: Sequence[str]) -> Iterator[Row]:
+    lines = (line + "\n" for _, line in read_lines(path))
+    reader = csv.reader(lines, strict=True)
+    try:
+        header = next(reader, None)
+        if header is None:
+            return
+        places = _places(path, [name.strip() for name in header], names)
+        for fields in reader:
+            if not fields:
+                continue
+            if len(fields) != len(header):
+                raise UserError(f"{path}, line {reader.line_num}: has {len(fields)} fields, the header {len(header)}")
+            yield Row(path, reader.line_num, tuple(fields[place] for place in places))
+    except csv.Error as error:
+        raise UserError(f"{path}, line {reader.line_num}: is not CSV ({error})") from None
+
+
+def _jsonl(path: Path, names: Sequence[str]) -> Iterator[Row]:
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{path}, line {number}: is not JSON ({str(error).splitlines()[0]})") from None
+        if not isinstance(record, dict):
+            raise UserError(f"{path}, line {number}: is not a JSON object")
+        for name in names:
+            if name not in record:
+                raise UserError(f"{path}, line {number}: has no {name!r}; {did_you_mean(name, record)}")
+        yield Row(path, number, tuple(_as_text(record[name]) for name in names))
+
+
+def _parquet(path: Path, names: Sequence[str]) -> Iterator[Row]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+        columns = [file.schema_arrow.names[place] for place in _places(path, file.schema_arrow.names, names)]
+        number = 0
+        for batch in file.iter_batches(batch_size=4096, columns=columns):
+            for values in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
+                number += 1
+                yield Row(path, number, tuple(map(_as_text, values)))
+    except (OSError, pyarrow.ArrowException) as error:
+        raise UserError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from None
+
+
+def _places(path: Path, header: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Where the wanted fields stand: by name, or by order where there are just as many columns."""
+    if all(name in header for name in names):
+        return [header.index(name) for name in names]
+    if len(header) == len(names) and not any(name in header for name in names):
+        return list(range(len(names)))
+    missing = next(name for name in names if name not in header)
+    raise UserError(f"{path}: has no column {missing!r}; {did_you_mean(missing, header)}")
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The unpacked bytes of a file; a damaged or missing one is named."""
+    try:
+        with _unpacked(path) as file:
+            yield file
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder; a file is needed") from None
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
+        raise UserError(f"{path}: is damaged ({error})") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except Exception as error:
+        if type(error).__module__.startswith("zstandard"):
+            raise UserError(f"{path}: is damaged ({error})") from None
+        raise
+
+
+def _unpacked(path: Path) -> BinaryIO:
+    if path.suffix == ".gz":
+        return cast(BinaryIO, gzip.open(path))
+    if path.suffix == ".xz":
+        return cast(BinaryIO, lzma.open(path))
+    if path.suffix == ".zst":
+        import zstandard
+
+        return cast(BinaryIO, io.BufferedReader(zstandard.open(path, "rb")))  # it has no lines of its own
+    return path.open("rb")

@@ -1,0 +1,97 @@
+"""Beam search: keep the few likeliest beginnings, and let each compete with the others at every step.
+
+A finished text is scored by its log-probability divided by a power of its length, or short ones would always win.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.core.errors import at_least
+from regard.decode.base import State, Writer
+from regard.parts.attention.base import hide
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    tokens: list[int]  # without start and end
+    score: float  # log-probability, divided by length ** power
+
+
+@dataclass(frozen=True)
+class Beam:
+    width: int = 5
+    power: float = 1.0  # of the length that the log-probability is divided by
+
+    def __post_init__(self) -> None:
+        at_least(1, width=self.width)
+
+    @torch.inference_mode()
+    def search(
+        self, model: Writer, state: State, rows: int, start: int, end: int, longest: int
+    ) -> list[list[Hypothesis]]:
+        """For each row its best texts, best first. `state` has one row a text; it is forked here."""
+        finished = [Finished(self.width) for _ in range(rows)]
+        texts = list(range(rows))  # which of the rows are still being written
+        device = next(model.parameters()).device  # type: ignore[attr-defined]
+        logits, state = model.step(torch.full((rows, 1), start, device=device), state)
+        chances = logits[:, -1].float().log_softmax(-1)
+        sums = torch.zeros(rows, 1, device=device)  # log-probability of each beginning; at first there is only one
+        written = torch.empty(rows, 1, 0, dtype=torch.long, device=device)
+        for length in range(1, longest + 1):
+            best, place = (
+                (sums[:, :, None] + chances.view(len(texts), -1, chances.shape[-1]))
+                .flatten(1)
+                .topk(min(2 * self.width, sums.shape[1] * chances.shape[-1]), -1)
+            )  # twice as many as are kept: at most half of them end here
+            parent, token = place // chances.shape[-1], place % chances.shape[-1]
+            ends = (token == end) | (length == longest)
+            self._collect(finished, texts, best, parent, token, ends, written, end, length)
+            sums, kept = hide(best, ~ends).topk(self.width, -1)
+            parent, token = parent.gather(1, kept), token.gather(1, kept)
+            written = torch.cat([_rows(written, parent), token[:, :, None]], -1)
+            ahead = sums[:, 0].tolist()
+            open_ = [i for i, text in enumerate(texts) if finished[text].may_improve(ahead[i], length, self.power)]
+            if not open_ or length == longest:
+                break
+            still = torch.tensor(open_, device=device)
+            beams = 1 if length == 1 else self.width
+            state = state.select((still[:, None] * beams + parent[still]).flatten())
+            texts, sums, written, token = [texts[i] for i in open_], sums[still], written[still], token[still]
+            logits, state = model.step(token.view(-1, 1), state)
+            chances = logits[:, -1].float().log_softmax(-1)
+        return [done.best() for done in finished]
+
+    def _collect(
+        self, finished: list["Finished"], texts: list[int], best: Tensor, parent: Tensor, token: Tensor, ends: Tensor,
+        written: Tensor, end: int, length: int,
+    ) -> None:  # fmt: skip
+        """Texts that end here and are among the best; the others are only there to fill the beam."""
+        for i, place in ends[:, : self.width].nonzero().tolist():
+            tokens = written[i, parent[i, place]].tolist()
+            last = token[i, place].item()
+            tokens = tokens if last == end else [*tokens, int(last)]
+            finished[texts[i]].add(Hypothesis(tokens, best[i, place].item() / length**self.power))
+
+
+class Finished:
+    """The best finished texts of one row."""
+
+    def __init__(self, most: int):
+        self.most = most
+        self.texts: list[Hypothesis] = []
+
+    def add(self, text: Hypothesis) -> None:
+        self.texts = sorted([*self.texts, text], key=lambda text: -text.score)[: self.most]
+
+    def may_improve(self, best_sum: float, length: int, power: float) -> bool:
+        """Whether the likeliest beginning could still beat the worst that is kept."""
+        return len(self.texts) < self.most or best_sum / length**power > self.texts[-1].score
+
+    def best(self) -> list[Hypothesis]:
+        return self.texts
+
+
+def _rows(written: Tensor, parent: Tensor) -> Tensor:
+    return written.gather(1, parent[:, :, None].expand(-1, -1, written.shape[-1]))

@@ -1,0 +1,50 @@
+"""Writing token by token. Finished texts leave the batch, so that nobody waits for them."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from regard.decode.base import State, Writer
+from regard.decode.choose import Choose, likeliest
+
+
+def write(
+    model: Writer, state: State, prompt: Tensor, end: int | None, longest: int, choose: Choose = likeliest
+) -> list[list[int]]:
+    """What is written after each row of `prompt` (all of one length), without the end token."""
+    written: list[list[int]] = [[] for _ in range(len(prompt))]
+    for rows, tokens in stream(model, state, prompt, end, longest, choose):
+        for row, token in zip(rows, tokens, strict=True):
+            written[row].append(token)
+    return written
+
+
+def stream(
+    model: Writer, state: State, prompt: Tensor, end: int | None, longest: int, choose: Choose = likeliest
+) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """The same as it comes: at each step the rows that are still being written, and their next tokens."""
+    so_far = prompt.tolist()
+    rows = list(range(len(prompt)))
+    tokens = prompt
+    for _ in range(longest):
+        with torch.inference_mode():
+            scores, state = model.step(tokens, state)
+            tokens = choose(scores[:, -1], [so_far[row] for row in rows])[:, None]
+            chosen = tokens[:, 0].tolist()
+            alive = [place for place, token in enumerate(chosen) if token != end]
+            if len(alive) < len(rows):
+                rows, chosen = [rows[place] for place in alive], [chosen[place] for place in alive]
+                kept = torch.tensor(alive, dtype=torch.long, device=tokens.device)
+                tokens, state = tokens[kept], state.select(kept)
+        if not rows:
+            return
+        for row, token in zip(rows, chosen, strict=True):
+            so_far[row].append(token)
+        yield rows, chosen
+
+
+def greedy(model: Writer, state: State, rows: int, start: int, end: int, longest: int) -> list[list[int]]:
+    """Always the likeliest next token, after a start token."""
+    device = next(model.parameters()).device  # type: ignore[attr-defined]
+    return write(model, state, torch.full((rows, 1), start, device=device), end, longest)

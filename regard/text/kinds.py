@@ -1,0 +1,106 @@
+"""Kinds of tokenizer, each trained on the user's own text: characters, bytes, BPE, WordPiece, Unigram."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Engine
+
+from regard.core.errors import at_least
+from regard.text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
+
+
+@dataclass(frozen=True)
+class Characters:
+    """Every character that occurs is a token."""
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        engine = Engine(models.WordLevel(unk_token=UNKNOWN))
+        engine.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        engine.decoder = decoders.Fuse()
+        trainer = trainers.WordLevelTrainer(special_tokens=SPECIAL, show_progress=False)
+        return _trained(engine, trainer, texts)
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Every byte is a token: 256 of them write any text."""
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        engine = _byte_level(models.BPE())
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(
+            vocab_size=len(SPECIAL) + 256, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
+        )
+        return _trained(engine, trainer, [])
+
+
+@dataclass(frozen=True)
+class BPE:
+    """Bytes, and the pairs that occur most often, merged again and again (Sennrich et al., 2016)."""
+
+    vocab: int = 8000
+
+    def __post_init__(self) -> None:
+        at_least(len(SPECIAL) + 256, vocab=self.vocab)
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(
+            vocab_size=self.vocab, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
+        )
+        return _trained(_byte_level(models.BPE()), trainer, texts)
+
+
+@dataclass(frozen=True)
+class WordPiece:
+    """Words cut into the longest known pieces, lower-cased and without accents (BERT's way)."""
+
+    vocab: int = 8000
+    lower: bool = True
+
+    def __post_init__(self) -> None:
+        at_least(len(SPECIAL) + 1, vocab=self.vocab)
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        engine = Engine(models.WordPiece(unk_token=UNKNOWN, max_input_chars_per_word=100))
+        engine.normalizer = normalizers.BertNormalizer(lowercase=self.lower)
+        engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        engine.decoder = decoders.WordPiece(cleanup=False)
+        trainer = trainers.WordPieceTrainer(vocab_size=self.vocab, special_tokens=SPECIAL, show_progress=False)
+        return _trained(engine, trainer, texts)
+
+
+@dataclass(frozen=True)
+class Unigram:
+    """The pieces that make the text likeliest (Kudo, 2018)."""
+
+    vocab: int = 8000
+
+    def __post_init__(self) -> None:
+        at_least(len(SPECIAL) + 1, vocab=self.vocab)
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        engine = Engine(models.Unigram())
+        engine.normalizer = normalizers.NFKC()
+        engine.pre_tokenizer = pre_tokenizers.Metaspace()
+        engine.decoder = decoders.Metaspace()
+        trainer = trainers.UnigramTrainer(
+            vocab_size=self.vocab, special_tokens=SPECIAL, unk_token=UNKNOWN, show_progress=False
+        )
+        return _trained(engine, trainer, texts)
+
+
+Tokenizing = Characters | Bytes | BPE | WordPiece | Unigram
+
+
+def _byte_level(model: models.Model) -> Engine:
+    engine = Engine(model)
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    engine.decoder = decoders.ByteLevel()
+    return engine
+
+
+def _trained(engine: Engine, trainer: trainers.Trainer, texts: Iterable[str]) -> Tokenizer:
+    engine.train_from_iterator(texts, trainer)
+    return Tokenizer(engine)
