@@ -7,10 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from regard.cli import main
 from regard.core.errors import UserError
-from regard.run import load_run
+from regard.interop import load
+from regard.models import GPT
+from regard.parts import RMSNorm, SwiGLU
+from regard.run import load_run, save_run
+from regard.text import Characters
 from tests.train.tiny import train_tiny
 
 
@@ -169,3 +174,21 @@ def test_every_translating_model_trains_from_the_command_line(model: str, attent
     assert ended.value.code == 0
     assert type(load_run(tmp_path / "x").config).__name__ == model
     assert len(load_run(tmp_path / "x").translate(["3 mai 2020"])) == 1
+
+
+def test_export_writes_what_transformers_loads(tmp_path: Path):
+    transformers = pytest.importorskip("transformers")
+    tokenizer = Characters().train(["to be or not to be"])
+    config = GPT(vocab=tokenizer.vocab, width=16, layers=2, heads=2, norm=RMSNorm(), feed=SwiGLU(), bias=False)
+    model = config.build().eval()
+    save_run(tmp_path / "run", config, model, tokenizer=tokenizer)
+    with pytest.raises(SystemExit) as ended:
+        main(["export", str(tmp_path / "run"), "--to", "huggingface", "--out", str(tmp_path / "hf")])
+    assert ended.value.code == 0
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "hf")
+    tokens = torch.tensor(tokenizer.encode(["not to be"]))
+    with torch.no_grad():
+        assert torch.allclose(theirs(tokens).logits, model(tokens), atol=1e-5)
+        assert torch.allclose(load(tmp_path / "hf").model(tokens), model(tokens), atol=1e-6)
+    with pytest.raises(SystemExit):
+        main(["export", str(tmp_path / "run"), "--to", "huggingface", "--out", str(tmp_path / "hf")])
