@@ -23,10 +23,13 @@ from regard.train.loop import Loop
 from tests.train.tiny import tiny_plan, train_tiny, weights_of
 
 
+STEPS = 250  # more than twenty short lives can take
+
+
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "unbroken"
-    train_tiny(out, steps=60, average=0.9)
+    train_tiny(out, steps=STEPS, average=0.9)
     return out
 
 
@@ -36,7 +39,7 @@ def start_child(out: Path) -> int:
     if child == 0:
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            train_tiny(out, resume=True, steps=60, average=0.9)
+            train_tiny(out, resume=True, steps=STEPS, average=0.9)
             os._exit(0)
         except BaseException as error:
             print(f"child failed: {error!r}", flush=True)
@@ -61,7 +64,7 @@ def test_twenty_kills_at_random_moments_change_not_a_bit(unbroken: Path, tmp_pat
     assert kills >= 20
     assert code == 0
     assert weights_of(out) == weights_of(unbroken)
-    assert [line["step"] for line in read_metrics(out) if "loss" in line] == list(range(1, 61))
+    assert [line["step"] for line in read_metrics(out) if "loss" in line] == list(range(1, STEPS + 1))
     without_time = [
         [{k: v for k, v in line.items() if k not in ("seconds", "speed")} for line in read_metrics(run)]
         for run in (out, unbroken)

@@ -1,0 +1,82 @@
+"""Make a run from a plan: check everything, take the folder, train, score, write the card. One way for every task."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from regard.core.files import write_text
+from regard.recipes.plan import Plan, describe
+from regard.run import TOKENIZER, Run, RunFolder, load_run
+from regard.tasks import Batches
+from regard.text import Tokenizer
+from regard.train import Loop, Ranks, Report, join_ranks
+from regard.train.plot import plot_losses
+
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Data that is ready to be trained on, and the plan with what only the data could tell, such as the vocabulary."""
+
+    plan: Plan
+    train: Batches
+    valid: Batches | None
+    tokenizer: Tokenizer | None
+    score: Callable[[Run], Scores]  # once trained, on what it has not learned from
+
+
+def make_run(
+    prepare: Callable[[Path], Prepared], out: Path, *, resume: bool = False, overwrite: bool = False
+) -> Report:
+    """Run a plan; the folder then holds all that `load` needs. `prepare` is told which folder that is."""
+    with join_ranks() as ranks, RunFolder(out) as folder:
+        ready = prepare(out)
+        plan = ready.plan
+        torch.manual_seed(plan.training.seed)
+        loop = Loop(plan.model.build(), plan.task, ready.train, plan.training, folder, ready.valid, ranks)
+        with ranks.only_first() as first:
+            if first:
+                folder.open(resume=resume, overwrite=overwrite)
+        if resume and not loop.resume() and ranks.first:
+            print(f"{out}: holds no checkpoint, so the run starts from the beginning", file=sys.stderr)
+        with ranks.only_first() as first:
+            if first:
+                folder.write_config(describe(plan, out))
+                if ready.tokenizer is not None:
+                    ready.tokenizer.save(out / TOKENIZER)
+        report = loop.run()
+        _finish(ready, report, folder, ranks)
+    return report
+
+
+def _finish(ready: Prepared, report: Report, folder: RunFolder, ranks: Ranks) -> None:
+    with ranks.only_first() as first:
+        if not first:
+            return
+        if not report.steps:
+            print(f"{folder.path}: had already ended, at step {report.progress.step:,}", file=sys.stderr)
+            return
+        plot_losses(folder.path)
+        if not report.stopped_by:
+            scores = ready.score(load_run(folder.path))
+            folder.log(step=report.progress.step, **scores)
+            write_text(folder.path / "card.md", card(ready.plan, report, scores, folder.path))
+
+
+def card(plan: Plan, report: Report, scores: Scores, out: Path) -> str:
+    settings, progress = describe(plan, out), report.progress
+    told = "\n".join(f"- {name}: {value:.4f}" for name, value in scores.items())
+    return f"""# {type(plan.model).__name__}, {type(plan.task).__name__}
+
+{told}
+- best validation loss: {progress.best}, at step {progress.best_step:,} of {progress.step:,}
+- data: {plan.data}
+- trained for {progress.seconds:.0f} s on {settings["threads"]} threads, torch {settings["torch"]}, {progress.precision}
+- seed {plan.training.seed}; steps skipped because their loss or gradient was not finite: {progress.skipped}
+
+    {settings["command"]}
+"""
