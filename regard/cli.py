@@ -3,15 +3,19 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
 import regard
 from regard.core.errors import ConfigError, UserError
 
-PLAN = ("data", "task", "model", "training")  # what a plan is made of; any key of it is an option
+if TYPE_CHECKING:
+    from regard.recipes import Plan
+    from regard.train import Report
+
 Changes = Annotated[dict[str, Any] | None, Parameter(parse=False)]
 
 app = App(
@@ -43,23 +47,10 @@ def demo(*, out: Path = Path("runs/demo"), quick: bool = False) -> int:
     return run_demo(out, quick)
 
 
-@train.command(name="dates")
-def train_dates(
-    *,
-    out: Path,
-    steps: int | None = None,
-    epochs: float | None = None,
-    minutes: float | None = None,
-    seed: int | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    show_settings: bool = False,
-    changes: Changes = None,
-) -> int:
-    """Written dates in seven languages to ISO dates (generated data).
-
-    Any setting can be changed with a dotted option, such as --model.layers 4 or --training.optimiser Muon;
-    --show-settings prints them all.
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What every training verb can be told.
 
     Parameters
     ----------
@@ -80,16 +71,117 @@ def train_dates(
     show_settings
         Print the settings as YAML and stop.
     """
-    from regard.recipes import dates, settle, train_translator
 
-    plan = settle(dates(), {**budget(steps, epochs, minutes), **seeded(seed), **(changes or {})}, out, resume)
-    if show_settings:
-        from regard.core.config import to_yaml
+    out: Path
+    steps: int | None = None
+    epochs: float | None = None
+    minutes: float | None = None
+    seed: int | None = None
+    resume: bool = False
+    overwrite: bool = False
+    show_settings: bool = False
 
-        print(to_yaml(plan), end="")
-        return 0
-    report = train_translator(plan, out, resume=resume, overwrite=overwrite)
-    return 128 + report.stopped_by if report.stopped_by else 0
+    def changes(self) -> dict[str, Any]:
+        """A budget on the command line replaces the recipe's own."""
+        budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
+        given = {} if all(value is None for value in budget.values()) else budget
+        if self.seed is not None:
+            given["seed"] = self.seed
+        return {f"training.{name}": value for name, value in given.items()}
+
+    def make(self, plan: "Plan", changes: dict[str, Any] | None, train: Callable[..., "Report"]) -> int:
+        """Settle the plan, then print it or run it; gives the exit code."""
+        from regard.recipes import settle
+
+        plan = settle(plan, {**self.changes(), **(changes or {})}, self.out, self.resume)
+        if self.show_settings:
+            from regard.core.config import to_yaml
+
+            print(to_yaml(plan), end="")
+            return 0
+        report = train(plan, self.out, resume=self.resume, overwrite=self.overwrite)
+        return 128 + report.stopped_by if report.stopped_by else 0
+
+
+@train.command(name="dates")
+def train_dates(run: Run, *, changes: Changes = None) -> int:
+    """Written dates in seven languages to ISO dates (generated data).
+
+    Any setting can be changed with a dotted option, such as --model.layers 4 or --training.optimiser Muon;
+    --show-settings prints them all.
+    """
+    from regard.recipes import dates, train_translator
+
+    return run.make(dates(), changes, train_translator)
+
+
+@train.command(name="lm")
+def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
+    """A language model of your own text, which `regard generate` then writes with.
+
+    Any setting can be changed with a dotted option, such as --model.layers 4 or --data.tokenizer BPE;
+    --show-settings prints them all.
+
+    Parameters
+    ----------
+    data
+        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
+    valid
+        Files to measure by; without them the last tenth of the data.
+    """
+    from regard.recipes import language, train_language_model
+
+    plan = language(tuple(map(str, data)))
+    return run.make(plan, {"data.valid": [str(path) for path in valid], **(changes or {})}, train_language_model)
+
+
+@app.command
+def generate(
+    run: Path,
+    *,
+    prompt: str = "",
+    tokens: int = 200,
+    temperature: float = 0.8,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    repetition: float = 1.0,
+    stop: tuple[str, ...] = (),
+    seed: int | None = None,
+) -> None:
+    """Write text that follows a prompt, as it comes.
+
+    Parameters
+    ----------
+    run
+        Run folder of a language model.
+    prompt
+        What to go on from.
+    tokens
+        Most tokens to write.
+    temperature
+        Below 1 more sure, above 1 more adventurous; 0 always takes the likeliest.
+    top_k
+        Choose among this many only.
+    top_p
+        Choose among the likeliest that together have this probability.
+    min_p
+        Choose among those at least this share as likely as the likeliest.
+    repetition
+        Above 1 makes what has been written less likely.
+    stop
+        End before this text; may be given several times.
+    seed
+        The same seed writes the same text.
+    """
+    from regard.decode import Sampling
+
+    sampling = Sampling(temperature, top_k, top_p, min_p, repetition, seed)
+    sys.stdout.write(prompt)
+    for piece in regard.load(run).generate(prompt, tokens, sampling, stop):
+        sys.stdout.write(piece)
+        sys.stdout.flush()
+    sys.stdout.write("\n")
 
 
 @app.command
@@ -138,18 +230,6 @@ def export(run: Path, *, to: Literal["huggingface"], out: Path) -> None:
 
     export_huggingface(run, out)
     print(f"wrote {out}: transformers loads it with AutoModel.from_pretrained({str(out)!r})")
-
-
-def budget(steps: int | None, epochs: float | None, minutes: float | None) -> dict[str, Any]:
-    """A budget on the command line replaces the recipe's own."""
-    given: dict[str, float | None] = {"steps": steps, "epochs": epochs, "minutes": minutes}
-    if all(value is None for value in given.values()):
-        return {}
-    return {f"training.{name}": value for name, value in given.items()}
-
-
-def seeded(seed: int | None) -> dict[str, Any]:
-    return {} if seed is None else {"training.seed": seed}
 
 
 def read_lines() -> list[str]:
@@ -201,7 +281,7 @@ def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
     plain, settings, rest = [], {}, iter(words)
     for word in rest:
         name, equals, value = word.partition("=")
-        if not (name.startswith("--") and ("." in name or name[2:] in PLAN)):
+        if not (name.startswith("--") and ("." in name or name == "--model")):
             plain.append(word)
             continue
         text = value if equals else next(rest, None)

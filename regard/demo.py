@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from regard.core.errors import UserError
-from regard.recipes import Plan, dates, dates_quick, share_right, train_translator
+from regard.recipes import dates, dates_quick, share_right, train_translator
 from regard.run import CONFIG, Run, load_run, read_config
 from regard.tasks.translate import attention
 from regard.view import alignment
@@ -19,15 +19,16 @@ def run_demo(out: Path, quick: bool) -> int:
     """The whole of it; gives the exit code."""
     console = Console(highlight=False, soft_wrap=True)
     plan = dates_quick() if quick else dates()
+    pairs = plan.data.pairs()  # type: ignore[union-attr]
     console.print("[bold]A small Transformer learns to read dates.[/] It sees pairs such as")
-    for written, iso in plan.data.read()["train"][:3]:
+    for written, iso in pairs["train"][:3]:
         console.print(f"    {escape(written)}  →  {iso}")
     console.print("and is tested on days that it has never seen, in any language.\n")
     refuse_other_runs(out)
     report = train_translator(plan, out, overwrite=True)
     if report.stopped_by:
         return 128 + report.stopped_by
-    _show(load_run(out), plan, out, console)
+    _show(load_run(out), pairs["test"], out, console)
     return 0
 
 
@@ -37,8 +38,7 @@ def refuse_other_runs(out: Path) -> None:
         raise UserError(f"{out}: holds a run that is not the demo's; choose another folder with --out")
 
 
-def _show(run: Run, plan: Plan, out: Path, console: Console) -> None:
-    test = plan.data.read()["test"]
+def _show(run: Run, test: list[tuple[str, str]], out: Path, console: Console) -> None:
     console.print("\n[bold]Held-out days[/]")
     table = Table("written", "read as", "right", box=None, padding=(0, 3, 0, 0))
     for (written, iso), answer in zip(test[:8], run.translate([written for written, _ in test[:8]]), strict=True):

@@ -14,7 +14,7 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,10 @@ from regard.core.files import (
     whole_folder,
     write_text,
 )
-from regard.models import RNN, Model, Transformer
+from regard.decode import Sampling
+from regard.models import GPT, RNN, Model, Transformer
 from regard.tasks import Task
+from regard.tasks.language import generate
 from regard.tasks.translate import translate
 from regard.text import Tokenizer
 
@@ -252,6 +254,14 @@ class Run:
             raise UserError(f"{self.path}: has no {TOKENIZER} that regard can use, so it translates tokens but no text")
         at_least(1, longest=longest)
         return translate(self.model, self.tokenizer, texts, longest)
+
+    def generate(
+        self, prompt: str = "", tokens: int = 200, sampling: Sampling = Sampling(), stop: tuple[str, ...] = ()
+    ) -> Iterator[str]:
+        """The text that follows `prompt`, in pieces as they come."""
+        if not isinstance(self.config, GPT) or self.tokenizer is None:
+            raise UserError(f"{self.path}: holds no language model with a tokenizer, so it writes no text of its own")
+        return generate(self.model, self.tokenizer, prompt, tokens, sampling, stop)
 
 
 def save_run(

@@ -87,7 +87,7 @@ class Dates:
         if not 1 <= self.first_year <= self.last_year <= 9999:
             raise ConfigError(f"first_year {self.first_year} to last_year {self.last_year} is no span of years")
 
-    def read(self) -> dict[str, list[Pair]]:
+    def pairs(self) -> dict[str, list[Pair]]:
         dice = random.Random(seed_for("dates", self.seed))
         first = datetime.date(self.first_year, 1, 1).toordinal()
         days = list(range(first, datetime.date(self.last_year, 12, 31).toordinal() + 1))

@@ -76,7 +76,7 @@ class BERTModel(nn.Module):
         self.drop = nn.Dropout(config.dropout)
         self.encoder = config.stack(causal=False)
         self.head = config.head.build(config.width, config.norm, config.dropout)
-        begin(self, self.encoder.blocks)
+        begin(self, self.encoder.blocks, quiet=config.quiet)
 
     def forward(
         self, tokens: Tokens, valid: Valid | None = None, segments: Tokens | None = None, places: Places | None = None

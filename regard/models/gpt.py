@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
-from regard.core.errors import at_least
+from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Logits, Tokens
 from regard.parts.cache import Cache
-from regard.parts.embed import Words
+from regard.parts.embed import PairTable, Words
 from regard.parts.masks import Causal, Mask
 from regard.parts.positions import Places, Position, Rotary
 from regard.parts.start import begin
@@ -19,10 +20,14 @@ class GPT(Trunk):
     vocab: int = 0  # 0: counted from the data when a run is made
     position: Position = Rotary()
     tied: bool = True  # the head shares the table of the words
+    pairs: bool = False  # a vector for each token together with the one before it
+    cap: float | None = None  # scores are bent to stay within it
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(0, vocab=self.vocab)
+        if self.cap is not None and not self.cap > 0:
+            raise ConfigError(f"cap: must be more than 0, not {self.cap}")
 
     def build(self) -> "GPTModel":
         return GPTModel(self)
@@ -33,9 +38,16 @@ class GPTModel(nn.Module):
         super().__init__()
         self.config = config
         self.words = Words(config.vocab, config.width, tied=config.tied)
+        self.pairs = PairTable(config.vocab, config.width) if config.pairs else None
         self.drop = nn.Dropout(config.dropout)
         self.decoder = config.stack(causal=True)
-        begin(self, self.decoder.blocks)
+        begin(self, self.decoder.blocks, quiet=config.quiet)
+        if self.pairs is not None:
+            nn.init.zeros_(self.pairs.table.weight)
+        if config.quiet:  # then words speak at full size, and the head waits to be told
+            nn.init.normal_(self.words.table.weight)
+            if self.words.head is not None:
+                nn.init.zeros_(self.words.head)
 
     def forward(
         self, tokens: Tokens, mask: Mask | None = None, places: Places | None = None, cache: Cache | None = None
@@ -46,9 +58,15 @@ class GPTModel(nn.Module):
         """
         start = cache.length if cache else 0
         places = places or Places.counting(tokens.shape[1], start, tokens.device)
-        x = self.drop(self.decoder.position.embed(self.words(tokens), places))
+        x = self.words(tokens)
+        if self.pairs is not None:
+            x = x + self.pairs(tokens, cache.last if cache else None, places.index)
+        if cache is not None:
+            cache.last = tokens[:, -1:]
+        x = self.drop(self.decoder.position.embed(x, places))
         mask = Causal() if mask is None else Causal() & mask
-        return self.words.logits(self.decoder(x, mask, places, cache=cache))
+        logits = self.words.logits(self.decoder(x, mask, places, cache=cache))
+        return logits if self.config.cap is None else self.config.cap * torch.tanh(logits / self.config.cap)
 
     def begin(self, capacity: int = 64) -> Cache:
         """An empty state for `step`."""

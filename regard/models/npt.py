@@ -26,6 +26,8 @@ class NPT(Trunk):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.recall:
+            raise ConfigError("recall: rows and columns share one stream, which has no single entry")
         if not self.categories or min(self.categories) < 0:
             raise ConfigError(f"categories: needs a count for each column, 0 for numbers, not {self.categories}")
         if not isinstance(self.position, NoPosition):
@@ -47,7 +49,7 @@ class NPTModel(nn.Module):
         self.columns = nn.ModuleList(config.block() for _ in range(config.layers))
         self.norm = config.last_norm()
         self.predict = CellPredictions(config.categories, config.width)
-        begin(self, [*self.rows, *self.columns])
+        begin(self, [*self.rows, *self.columns], quiet=config.quiet)
 
     def forward(
         self,

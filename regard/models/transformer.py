@@ -72,7 +72,7 @@ class TransformerModel(nn.Module):
         self.decoder = config.stack(
             causal=True, cross=True, layers=config.decoder_layers, position=config.target_position or after
         )
-        begin(self, self.encoder.blocks, self.decoder.blocks)
+        begin(self, self.encoder.blocks, self.decoder.blocks, quiet=config.quiet)
 
     def forward(
         self,

@@ -43,7 +43,7 @@ class ViTModel(nn.Module):
         self.drop = nn.Dropout(config.dropout)
         self.encoder = config.stack(causal=False, position=config.position or Learned(length))
         self.label = nn.Linear(config.width, config.labels)
-        begin(self, self.encoder.blocks)
+        begin(self, self.encoder.blocks, quiet=config.quiet)
 
     def forward(self, images: Images) -> Labels:
         x = self.patches(images)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+import torch
 from torch import nn
 
 from regard.core.shapes import Memory, States
@@ -54,11 +55,13 @@ class Block(nn.Module):
 class Stack(nn.Module):
     """Blocks in a row, with the position code that they share, and a last norm where the wiring leaves none."""
 
-    def __init__(self, blocks: Iterable[Block], position: PositionCode, norm: nn.Module):
+    def __init__(self, blocks: Iterable[Block], position: PositionCode, norm: nn.Module, recall: bool = False):
+        """With `recall` each block reads a learned mix of the stream and of what entered it (Jordan et al., 2024)."""
         super().__init__()
         self.position = position
         self.blocks = nn.ModuleList(blocks)
         self.norm = norm
+        self.mix = nn.Parameter(torch.tensor([1.0, 0.0]).repeat(len(self.blocks), 1)) if recall else None
 
     def forward(
         self,
@@ -70,7 +73,10 @@ class Stack(nn.Module):
         cache: Cache | None = None,
     ) -> States:
         """`x` already carries what the position code embeds: a model may norm or extend it in between."""
+        entered = x
         for layer, block in enumerate(self.blocks):
+            if self.mix is not None:
+                x = self.mix[layer, 0] * x + self.mix[layer, 1] * entered
             kept = (cache.own[layer], cache.memory[layer]) if cache else None
             x = block(x, mask, self.position, places, memory, memory_mask, kept)
         return self.norm(x)

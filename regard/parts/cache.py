@@ -49,6 +49,7 @@ class Cache:
     def __init__(self, layers: int, capacity: int = 64):
         self.own = [KeyValues(capacity) for _ in range(layers)]
         self.memory = [KeyValues(1) for _ in range(layers)]  # filled once, at the first step
+        self.last: Tensor | None = None  # the newest token of each row, for models that look at pairs
 
     @property
     def length(self) -> int:
@@ -59,4 +60,5 @@ class Cache:
         """These rows of the batch, in this order; like every state of a decoder it gives what to go on with."""
         for part in (*self.own, *self.memory):
             part.select(rows)
+        self.last = None if self.last is None else self.last[rows]
         return self

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Images, Logits, States, Tokens
 
+MOST_PAIRED = 1024
+
 
 class Words(nn.Module):
     """Tokens in, scores over the vocabulary out; tied, both directions share one table (Press & Wolf, 2017)."""
@@ -35,6 +37,23 @@ class Words(nn.Module):
     def logits(self, states: States) -> Logits:
         head = self.table.weight if self.head is None else self.head
         return F.linear(states * self.logit_scale, head, self.head_bias)
+
+
+class PairTable(nn.Module):
+    """A vector for each token together with the one before it, for small vocabularies; it begins at nothing."""
+
+    def __init__(self, vocab: int, width: int):
+        super().__init__()
+        if vocab > MOST_PAIRED:
+            raise ConfigError(f"pairs: {vocab} words make too many pairs; it is for characters, at most {MOST_PAIRED}")
+        self.vocab = vocab
+        self.table = nn.Embedding((vocab + 1) * vocab, width)  # the first token of a text comes after `vocab`: nothing
+
+    def forward(self, tokens: Tokens, before: Tensor | None, index: Tensor) -> States:
+        """`before` is the token before these, where a cache holds the rest; `index` counts from each start."""
+        first = tokens[:, :1] if before is None else before
+        previous = torch.cat([first, tokens[:, :-1]], 1)
+        return self.table(torch.where(index == 0, self.vocab, previous) * self.vocab + tokens)
 
 
 class Patches(nn.Module):

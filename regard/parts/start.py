@@ -9,8 +9,11 @@ from regard.parts.blocks import Block
 
 
 @torch.no_grad()
-def begin(model: nn.Module, *streams: Iterable[nn.Module]) -> None:
-    """Xavier matrices and small tables; what the blocks of a stream add is divided by the root of their number."""
+def begin(model: nn.Module, *streams: Iterable[nn.Module], quiet: bool = False) -> None:
+    """Xavier matrices and small tables; what the blocks of a stream add is divided by the root of their number.
+
+    With `quiet` it begins at nothing, and every block learns what it is for.
+    """
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
@@ -24,4 +27,4 @@ def begin(model: nn.Module, *streams: Iterable[nn.Module]) -> None:
         for block in blocks:
             for name, module in block.named_modules():
                 if isinstance(module, nn.Linear) and name.endswith(("out", "down")):
-                    module.weight.mul_(branches**-0.5)
+                    module.weight.mul_(0 if quiet else branches**-0.5)

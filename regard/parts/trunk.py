@@ -34,6 +34,8 @@ class Trunk:
     bias: bool = True  # of the linear layers
     query_bias: bool | None = None  # of queries, keys and values; None: as `bias`
     feed_bias: bool | None = None  # of the feed-forward; None: as `bias`
+    recall: bool = False  # each block reads a learned mix of the stream and of the embedding
+    quiet: bool = False  # what blocks add begins at nothing
 
     def __post_init__(self) -> None:
         at_least(1, width=self.width, layers=self.layers, heads=self.heads, key_heads=self.key_heads, size=self.size)
@@ -72,7 +74,7 @@ class Trunk:
         size = self.size or head_size(self.width, self.heads)
         code = position.build(self.width, self.heads, size, causal)
         blocks = [self.block(causal=causal, cross=cross) for _ in range(layers or self.layers)]
-        return Stack(blocks, code, self.last_norm())
+        return Stack(blocks, code, self.last_norm(), self.recall)
 
     def last_norm(self) -> nn.Module:
         """What ends a row of blocks: pre-norm blocks leave their sum unnormed."""

@@ -1,7 +1,17 @@
 """Recipes: a run is a Python function, derived from another by changing what differs."""
 
 from regard.recipes.dates import dates, dates_quick
+from regard.recipes.language import language, train_language_model
 from regard.recipes.plan import Plan, settle
 from regard.recipes.translator import share_right, train_translator
 
-__all__ = ["Plan", "dates", "dates_quick", "settle", "share_right", "train_translator"]
+__all__ = [
+    "Plan",
+    "dates",
+    "dates_quick",
+    "language",
+    "settle",
+    "share_right",
+    "train_language_model",
+    "train_translator",
+]

@@ -10,13 +10,14 @@ from typing import Any
 import regard
 from regard.core.config import from_dict, override, to_dict
 from regard.core.errors import ConfigError
+from regard.data.corpus import Corpus
 from regard.data.dates import Dates
 from regard.models import Model
 from regard.run import CONFIG, read_config
 from regard.tasks import Task
 from regard.train import Training
 
-Data = Dates
+Data = Dates | Corpus
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,14 +27,15 @@ class Prepared:
     valid: Batches | None
     tokenizer: Tokenizer | None
     score: Callable[[Run], Scores]  # once trained, on what it has not learned from
+    keep: Callable[[], object] = lambda: None  # what else the folder should hold, once it is ours
 
 
 def make_run(
-    prepare: Callable[[Path], Prepared], out: Path, *, resume: bool = False, overwrite: bool = False
+    prepare: Callable[[Ranks], Prepared], out: Path, *, resume: bool = False, overwrite: bool = False
 ) -> Report:
-    """Run a plan; the folder then holds all that `load` needs. `prepare` is told which folder that is."""
+    """Run a plan; the folder then holds all that `load` needs."""
     with join_ranks() as ranks, RunFolder(out) as folder:
-        ready = prepare(out)
+        ready = prepare(ranks)
         plan = ready.plan
         torch.manual_seed(plan.training.seed)
         loop = Loop(plan.model.build(), plan.task, ready.train, plan.training, folder, ready.valid, ranks)
@@ -48,6 +49,7 @@ def make_run(
                 folder.write_config(describe(plan, out))
                 if ready.tokenizer is not None:
                     ready.tokenizer.save(out / TOKENIZER)
+                ready.keep()
         report = loop.run()
         _finish(ready, report, folder, ranks)
     return report

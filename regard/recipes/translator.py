@@ -6,6 +6,7 @@ from pathlib import Path
 
 from regard.core.errors import ConfigError
 from regard.data import Pairs
+from regard.data.dates import Dates
 from regard.models import RNN, Model, Transformer
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
@@ -17,11 +18,13 @@ TextPair = tuple[str, str]
 
 
 def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
-    return make_run(lambda folder: prepare(plan, folder, resume), out, resume=resume, overwrite=overwrite)
+    return make_run(lambda ranks: prepare(plan, out, resume), out, resume=resume, overwrite=overwrite)
 
 
 def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
-    texts = plan.data.read()
+    if not isinstance(plan.data, Dates):
+        raise ConfigError(f"data: {type(plan.data).__name__} holds no pairs to translate")
+    texts = plan.data.pairs()
     if resume and (folder / TOKENIZER).exists():
         tokenizer = Tokenizer.load(folder / TOKENIZER)
     else:

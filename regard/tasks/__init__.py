@@ -1,8 +1,9 @@
 """The tasks. `Task` is their table: the run folder and the trainer read it."""
 
 from regard.tasks.base import Batch, Batches, Loss
+from regard.tasks.language import LanguageModel
 from regard.tasks.translate import Translate
 
-Task = Translate
+Task = Translate | LanguageModel
 
-__all__ = ["Batch", "Batches", "Loss", "Task", "Translate"]
+__all__ = ["Batch", "Batches", "LanguageModel", "Loss", "Task", "Translate"]

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -86,7 +85,6 @@ class Loop:
             training, parameters * batch.size, self.total_steps, fixed_shape=data.fixed_shape, device=best_device()
         )
         self.shared: nn.Module = self.model
-        self.compute: Callable[..., Any] = self.model
         self.optimisers = training.optimiser.build(self.model)
         self.average = Average(self.model, training.average) if training.average else None
         self.progress = self._here(Progress())
@@ -96,11 +94,11 @@ class Loop:
         if self._done() >= 1 and self.folder.has_weights:
             return Report(self.progress, steps=0, stopped_by=0)
         self.shared = self.ranks.share(self.model)
-        self.compute = self.precision.prepare(self.shared)
+        self.precision.prepare(self.model)
         try:
             return self._run()
         finally:  # what shares gradients must be gone before the ranks part, or they wait for each other for ever
-            self.shared = self.compute = self.model
+            self.shared = self.model
 
     def _run(self) -> Report:
         first_step, stopped_by = self.progress.step, 0
@@ -157,7 +155,7 @@ class Loop:
                 if self.ranks.world > 1 and number < self.training.accumulate - 1:
                     stack.enter_context(self.shared.no_sync())  # type: ignore[operator]
                 with self.precision.context():
-                    loss = self.task.loss(self.compute, part)  # type: ignore[arg-type]
+                    loss = self.task.loss(self.shared, part)
                 loss.total.backward()
             total, count = total + loss.total.item(), count + loss.terms.item()
         return total, count
@@ -279,11 +277,12 @@ def evaluate(model: nn.Module, task: Learnable, data: Batches, ranks: Ranks = Ra
     was_training = model.training
     model.eval()
     total = count = 0.0
-    for batch in data.once():
-        part = batch.part(ranks.rank, ranks.world)
-        if part.rows:
-            loss = task.loss(model, part.to(device))
-            total, count = total + loss.total.item(), count + loss.terms.item()
+    with torch.compiler.set_stance("force_eager"):  # other shapes than in training: not worth compiling for
+        for batch in data.once():
+            part = batch.part(ranks.rank, ranks.world)
+            if part.rows:
+                loss = task.loss(model, part.to(device))
+                total, count = total + loss.total.item(), count + loss.terms.item()
     model.train(was_training)
     total, count = ranks.add([total, count])
     return total / max(count, 1)

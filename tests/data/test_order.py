@@ -74,7 +74,7 @@ def test_padding_marks_what_is_real():
 
 
 def test_held_out_days_are_never_seen_in_training_in_any_language():
-    pairs = Dates(train=3000, valid=300, test=300).read()
+    pairs = Dates(train=3000, valid=300, test=300).pairs()
     days = {name: {iso for _, iso in rows} for name, rows in pairs.items()}
     assert not days["train"] & days["valid"]
     assert not days["train"] & days["test"]

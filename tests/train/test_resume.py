@@ -22,7 +22,6 @@ from regard.run import RunFolder, load_run, read_metrics
 from regard.train.loop import Loop
 from tests.train.tiny import tiny_plan, train_tiny, weights_of
 
-
 STEPS = 250  # more than twenty short lives can take
 
 

@@ -1,0 +1,84 @@
+"""A language model from running text."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from regard.core.errors import ConfigError
+from regard.data.corpus import TOKENIZER, Corpus
+from regard.data.windows import Windows
+from regard.models import GPT, Model
+from regard.parts import RMSNorm, Rotary, SquaredReLU
+from regard.recipes.plan import Plan
+from regard.recipes.training import Prepared, make_run
+from regard.run import Run
+from regard.tasks import LanguageModel
+from regard.tasks.language import language_scores
+from regard.text import Tokenizer
+from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training, evaluate
+
+
+def language(files: tuple[str, ...]) -> Plan:
+    return Plan(
+        data=Corpus(files=files),
+        task=LanguageModel(),
+        model=GPT(
+            width=256,
+            layers=6,
+            heads=4,
+            position=Rotary(),
+            feed=SquaredReLU(),
+            norm=RMSNorm(),
+            query_norm=RMSNorm(),
+            bias=False,
+            tied=False,
+            recall=True,
+            quiet=True,
+            pairs=True,
+            cap=20.0,
+            dropout=0.1,
+        ),
+        training=Training(
+            batch=16,
+            minutes=10,
+            optimiser=Muon(rate=0.02, decay=0.1, rest=AdamW(rate=4e-3, decay=0.0, beta=0.8, beta2=0.95)),
+            schedule=CoolDown(hold=0.4),
+            clip=None,
+        ),
+    )
+
+
+def train_language_model(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
+    return make_run(lambda ranks: prepare(plan, out, ranks, resume), out, resume=resume, overwrite=overwrite)
+
+
+def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Prepared:
+    if not isinstance(plan.data, Corpus) or not isinstance(plan.model, GPT):
+        raise ConfigError(f"model: {type(plan.model).__name__} does not write running text; choose GPT")
+    kept = out / "tokens"
+    place = kept if resume and kept.exists() else out.parent / f".{out.name}.tokens.part"
+    with ranks.only_first() as first:
+        if first and place != kept:
+            shutil.rmtree(place, ignore_errors=True)
+            plan.data.encode(place)
+    tokenizer = Tokenizer.load(place / TOKENIZER)
+    train, valid = plan.data.read(place)
+    length, batch = plan.data.length, plan.training.batch
+    measured = Windows(valid, length, batch)
+
+    def score(run: Run) -> dict[str, float]:
+        characters = sum(map(len, tokenizer.decode([valid[1:].tolist()])))
+        return language_scores(evaluate(run.model, LanguageModel(), measured), len(valid) - 1, characters)
+
+    return Prepared(
+        plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
+        train=Windows(train, length, batch, plan.training.seed),
+        valid=measured,
+        tokenizer=tokenizer,
+        score=score,
+        keep=lambda: place.replace(kept) if place != kept else None,
+    )
+
+
+def with_vocab(model: GPT, vocab: int) -> Model:
+    return replace(model, vocab=vocab)

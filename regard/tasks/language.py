@@ -1,0 +1,70 @@
+"""Language modelling: tell the next token from those before it."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from regard.core.errors import at_least
+from regard.data.windows import WindowBatch
+from regard.decode import Sampling, stream
+from regard.tasks.base import Loss
+from regard.text import Tokenizer
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    unit = "tokens"
+
+    def loss(self, model: nn.Module, batch: WindowBatch) -> Loss:
+        logits = model(batch.tokens)
+        answer = batch.answer.masked_fill(~batch.answer_valid, -100)
+        total = F.cross_entropy(logits.flatten(0, 1).float(), answer.flatten(), ignore_index=-100, reduction="sum")
+        return Loss(total, batch.answer_valid.sum())
+
+
+def language_scores(nats: float, tokens: int, characters: int) -> dict[str, float]:
+    """What the field cites, from the mean loss of a token in nats."""
+    return {
+        "loss": nats,
+        "perplexity": math.exp(min(nats, 700)),
+        "bits_per_character": nats * tokens / max(characters, 1) / math.log(2),
+    }
+
+
+def generate(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    prompt: str,
+    tokens: int,
+    sampling: Sampling,
+    stop: tuple[str, ...] = (),
+) -> Iterator[str]:
+    """The text that follows `prompt`, in pieces as they come; it ends before the first of the `stop` texts."""
+    at_least(1, tokens=tokens)
+    [given] = tokenizer.encode([prompt])
+    if not given:
+        given = [tokenizer.end]  # a text begins where another ended
+    model.eval()
+    device = next(model.parameters()).device
+    state = model.begin(len(given) + tokens)  # type: ignore[operator]
+    written: list[int] = []
+    shown = ""
+    begun = torch.tensor([given], device=device)
+    longest_stop = max(map(len, stop), default=0)
+    for _, [token] in stream(model, state, begun, tokenizer.end, tokens, sampling.chooser()):  # type: ignore[arg-type]
+        written.append(token)
+        text = tokenizer.decode([written])[0]
+        cut = min((text.find(word) for word in stop if word in text), default=-1)
+        if cut >= 0:
+            yield text[len(shown) : cut]
+            return
+        # Half a character, or what may become a stop text, is held back.
+        sure = text.rstrip("\ufffd")[: len(text) - longest_stop + 1 if longest_stop else None]
+        if len(sure) > len(shown) and sure.startswith(shown):
+            yield sure[len(shown) :]
+            shown = sure
+    yield tokenizer.decode([written])[0][len(shown) :]
