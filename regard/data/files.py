@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from regard.core.errors import UserError, did_you_mean
 
@@ -171,7 +171,7 @@ def _as_text(value: Any) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _opened(path: Path) -> Iterator[io.BufferedIOBase]:
     """The unpacked bytes of a file; a damaged or missing one is named."""
     try:
         with _unpacked(path) as file:
@@ -181,20 +181,18 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
         raise UserError(f"{path}: is damaged ({error})") from None
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except Exception as error:
-        if type(error).__module__.startswith("zstandard"):
+        if error.errno is None:  # pyarrow's way to say that it cannot unpack
             raise UserError(f"{path}: is damaged ({error})") from None
-        raise
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _unpacked(path: Path) -> BinaryIO:
+def _unpacked(path: Path) -> io.BufferedIOBase:
     if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path))
+        return gzip.GzipFile(path)
     if path.suffix == ".xz":
-        return cast(BinaryIO, lzma.open(path))
+        return lzma.LZMAFile(path)
     if path.suffix == ".zst":
-        import zstandard
+        import pyarrow
 
-        return cast(BinaryIO, io.BufferedReader(zstandard.open(path, "rb")))  # it has no lines of its own
+        return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
     return path.open("rb")

@@ -40,15 +40,14 @@ class Beam:
         sums = torch.zeros(rows, 1, device=device)  # log-probability of each beginning; at first there is only one
         written = torch.empty(rows, 1, 0, dtype=torch.long, device=device)
         for length in range(1, longest + 1):
-            best, place = (
-                (sums[:, :, None] + chances.view(len(texts), -1, chances.shape[-1]))
-                .flatten(1)
-                .topk(min(2 * self.width, sums.shape[1] * chances.shape[-1]), -1)
-            )  # twice as many as are kept: at most half of them end here
-            parent, token = place // chances.shape[-1], place % chances.shape[-1]
+            vocab, beams = chances.shape[-1], sums.shape[1]
+            all_sums = (sums[:, :, None] + chances.view(len(texts), beams, vocab)).flatten(1)
+            # Twice as many as are kept: at most half of them end here.
+            best, place = all_sums.topk(min(2 * self.width, beams * vocab), -1)
+            parent, token = place // vocab, place % vocab
             ends = (token == end) | (length == longest)
             self._collect(finished, texts, best, parent, token, ends, written, end, length)
-            sums, kept = hide(best, ~ends).topk(self.width, -1)
+            sums, kept = hide(best, ~ends).topk(min(self.width, best.shape[1]), -1)
             parent, token = parent.gather(1, kept), token.gather(1, kept)
             written = torch.cat([_rows(written, parent), token[:, :, None]], -1)
             ahead = sums[:, 0].tolist()
@@ -56,7 +55,6 @@ class Beam:
             if not open_ or length == longest:
                 break
             still = torch.tensor(open_, device=device)
-            beams = 1 if length == 1 else self.width
             state = state.select((still[:, None] * beams + parent[still]).flatten())
             texts, sums, written, token = [texts[i] for i in open_], sums[still], written[still], token[still]
             logits, state = model.step(token.view(-1, 1), state)

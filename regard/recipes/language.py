@@ -1,13 +1,15 @@
 """A language model from running text."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
 from regard.data.corpus import TOKENIZER, Corpus
 from regard.data.windows import Windows
-from regard.models import GPT, Model
+from regard.models import GPT
 from regard.parts import RMSNorm, Rotary, SquaredReLU
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
@@ -52,33 +54,38 @@ def train_language_model(plan: Plan, out: Path, *, resume: bool = False, overwri
     return make_run(lambda ranks: prepare(plan, out, ranks, resume), out, resume=resume, overwrite=overwrite)
 
 
-def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Prepared:
+@contextmanager
+def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepared]:
+    """Encode the corpus beside the folder, which it moves into once the folder is ours; else nothing of it stays."""
     if not isinstance(plan.data, Corpus) or not isinstance(plan.model, GPT):
         raise ConfigError(f"model: {type(plan.model).__name__} does not write running text; choose GPT")
-    kept = out / "tokens"
-    place = kept if resume and kept.exists() else out.parent / f".{out.name}.tokens.part"
-    with ranks.only_first() as first:
-        if first and place != kept:
-            shutil.rmtree(place, ignore_errors=True)
-            plan.data.encode(place)
+    kept, beside = out / "tokens", out.parent / f".{out.name}.tokens.part"
+    place = kept if resume and kept.exists() else beside
+    try:
+        with ranks.only_first() as first:
+            if first and place == beside:
+                shutil.rmtree(beside, ignore_errors=True)
+                plan.data.encode(beside)
+        yield _prepared(plan, plan.data, plan.model, place, kept)
+    finally:
+        if ranks.first:
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+def _prepared(plan: Plan, data: Corpus, model: GPT, place: Path, kept: Path) -> Prepared:
     tokenizer = Tokenizer.load(place / TOKENIZER)
-    train, valid = plan.data.read(place)
-    length, batch = plan.data.length, plan.training.batch
-    measured = Windows(valid, length, batch)
+    train, valid = data.read(place)
+    measured = Windows(valid, data.length, plan.training.batch)
 
     def score(run: Run) -> dict[str, float]:
         characters = sum(map(len, tokenizer.decode([valid[1:].tolist()])))
         return language_scores(evaluate(run.model, LanguageModel(), measured), len(valid) - 1, characters)
 
     return Prepared(
-        plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
-        train=Windows(train, length, batch, plan.training.seed),
+        plan=replace(plan, model=replace(model, vocab=tokenizer.vocab)),
+        train=Windows(train, data.length, plan.training.batch, plan.training.seed),
         valid=measured,
         tokenizer=tokenizer,
         score=score,
-        keep=lambda: place.replace(kept) if place != kept else None,
+        keep=lambda: None if place == kept else place.replace(kept),
     )
-
-
-def with_vocab(model: GPT, vocab: int) -> Model:
-    return replace(model, vocab=vocab)

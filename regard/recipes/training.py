@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,11 +32,14 @@ class Prepared:
 
 
 def make_run(
-    prepare: Callable[[Ranks], Prepared], out: Path, *, resume: bool = False, overwrite: bool = False
+    prepare: Callable[[Ranks], AbstractContextManager[Prepared]],
+    out: Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
 ) -> Report:
     """Run a plan; the folder then holds all that `load` needs."""
-    with join_ranks() as ranks, RunFolder(out) as folder:
-        ready = prepare(ranks)
+    with join_ranks() as ranks, RunFolder(out) as folder, prepare(ranks) as ready:
         plan = ready.plan
         torch.manual_seed(plan.training.seed)
         loop = Loop(plan.model.build(), plan.task, ready.train, plan.training, folder, ready.valid, ranks)

@@ -1,6 +1,7 @@
 """A translator from pairs of texts."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ TextPair = tuple[str, str]
 
 
 def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
-    return make_run(lambda ranks: prepare(plan, out, resume), out, resume=resume, overwrite=overwrite)
+    return make_run(lambda ranks: nullcontext(prepare(plan, out, resume)), out, resume=resume, overwrite=overwrite)
 
 
 def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:

@@ -1,0 +1,130 @@
+"""A language model from a file to a text, through the command line and in Python."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.cli import main
+from regard.core.errors import UserError
+from regard.decode import Sampling
+from regard.models import GPT
+from regard.run import load_run, read_metrics, save_run
+from regard.text import Bytes
+
+SMALL = [
+    "--steps=6",
+    "--training.batch=4",
+    "--model.width=16",
+    "--model.heads=2",
+    "--model.layers=2",
+    "--data.length=16",
+]
+
+
+def regard(*words: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "corpus.txt"
+    path.write_text("to be, or not to be: that is the question.\n" * 60)
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(corpus: Path) -> Path:
+    out = corpus.parent / "lm"
+    assert regard("train", "lm", "--data", corpus, "--out", out, *SMALL) == 0
+    return out
+
+
+def test_the_folder_holds_scores_tokens_and_a_card(run: Path):
+    last = read_metrics(run)[-1]
+    assert last["perplexity"] == pytest.approx(2.718281828 ** last["loss"], rel=1e-4)
+    assert last["bits_per_character"] == pytest.approx(last["loss"] / 0.6931472, rel=1e-4), (
+        "a token is a character here"
+    )
+    assert (run / "tokens" / "train.tokens").exists()
+    assert "perplexity" in (run / "card.md").read_text()
+    assert not list(run.parent.glob(".*.part"))
+
+
+def test_a_resumed_run_uses_the_tokens_it_has(run: Path, corpus: Path):
+    assert regard("train", "lm", "--data", corpus, "--out", run, "--resume", "--steps", "8") == 0
+    assert max(line["step"] for line in read_metrics(run)) == 8
+
+
+def test_generating_streams_stops_and_repeats(run: Path):
+    model = load_run(run)
+    pieces = list(model.generate("to be", 30, Sampling(seed=1)))
+    assert len(pieces) > 5, "it comes in pieces"
+    text = "".join(pieces)
+    assert text == "".join(model.generate("to be", 30, Sampling(seed=1)))
+    stop = text[10:12]
+    assert "".join(model.generate("to be", 30, Sampling(seed=1), stop=(stop,))) == text[: text.index(stop)]
+    assert "".join(model.generate("", 5, Sampling(seed=1)))
+
+
+def test_the_command_writes_the_prompt_and_what_follows(run: Path, capsys: pytest.CaptureFixture):
+    assert regard("generate", run, "--prompt", "to be", "--tokens", "20", "--temperature", "0") == 0
+    told = capsys.readouterr().out
+    assert told.startswith("to be")
+    assert told.endswith("\n")
+    assert regard("generate", run, "--tokens", "0") == 2
+    assert regard("generate", run, "--top-p", "2") == 2
+
+
+def test_half_a_character_is_held_back(tmp_path: Path):
+    """A model of bytes that always writes the two bytes of ü: never a replacement character on the way."""
+    tokenizer = Bytes().train([])
+    [first, second] = tokenizer.encode(["ü"])[0]
+    config = GPT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, tied=False)
+    model = config.build().eval()
+    with torch.no_grad():
+        model.words.table.weight.zero_()
+        model.words.table.weight[first, 0] = model.words.table.weight[second, 1] = 100.0
+        for p in model.decoder.blocks.parameters():
+            p.zero_()
+        model.words.head.zero_()
+        model.words.head[second, 0] = model.words.head[first, 1] = 10.0
+    save_run(tmp_path / "run", config, model, tokenizer=tokenizer)
+    pieces = list(load_run(tmp_path / "run").generate("ü", 6, Sampling(temperature=0)))
+    assert "".join(pieces) == "üüü"
+    assert all("\ufffd" not in piece for piece in pieces)
+
+
+def test_a_model_that_does_not_write_says_so(tmp_path: Path):
+    from tests.train.tiny import train_tiny
+
+    train_tiny(tmp_path / "run")
+    with pytest.raises(UserError, match="writes no text of its own"):
+        load_run(tmp_path / "run").generate("x")
+
+
+@pytest.mark.parametrize("more", [["--data.tokenizer=BPE", "--data.tokenizer.vocab=300"], ["--model.attention=Window"],
+                                  ["--model.position=ALiBi"], ["--model.feed=Experts"],
+                                  ["--model.attention=Compressed", "--model.pairs=false"]])  # fmt: skip
+def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path):
+    assert regard("train", "lm", "--data", corpus, "--out", tmp_path / "x", *SMALL, *more) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "told"),
+    [(b"", [], "too few"), (b"abc\xff" * 50, [], "is not UTF-8"), (b"abc " * 50, ["--model=BERT"], "does not write"),
+     (b"abc " * 50, ["--model.attention=Linformer"], "cannot hide the future"),
+     (b"abc " * 500, ["--data.tokenizer=BPE", "--data.tokenizer.vocab=3"], "must be at least")],
+)  # fmt: skip
+def test_what_cannot_be_learned_from_is_one_line(
+    text: bytes, more: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    (tmp_path / "a.txt").write_bytes(text)
+    assert regard("train", "lm", "--data", tmp_path / "a.txt", "--out", tmp_path / "x", *SMALL, *more) in (1, 2)
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt"], "nothing is left behind"
