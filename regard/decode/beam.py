@@ -43,10 +43,13 @@ class Beam:
             vocab, beams = chances.shape[-1], sums.shape[1]
             all_sums = (sums[:, :, None] + chances.view(len(texts), beams, vocab)).flatten(1)
             # Twice as many as are kept: at most half of them end here.
-            best, place = all_sums.topk(min(2 * self.width, beams * vocab), -1)
-            parent, token = place // vocab, place % vocab
+            best, spot = all_sums.topk(min(2 * self.width, beams * vocab), -1)
+            parent, token = spot // vocab, spot % vocab
             ends = (token == end) | (length == longest)
-            self._collect(finished, texts, best, parent, token, ends, written, end, length)
+            for i, place in ends[:, : self.width].nonzero().tolist():  # the rest is only there to fill the beam
+                body, last = written[i, parent[i, place]].tolist(), int(token[i, place])
+                tokens = body if last == end else [*body, last]
+                finished[texts[i]].add(Hypothesis(tokens, best[i, place].item() / length**self.power))
             sums, kept = hide(best, ~ends).topk(min(self.width, best.shape[1]), -1)
             parent, token = parent.gather(1, kept), token.gather(1, kept)
             written = torch.cat([_rows(written, parent), token[:, :, None]], -1)
@@ -60,17 +63,6 @@ class Beam:
             logits, state = model.step(token.view(-1, 1), state)
             chances = logits[:, -1].float().log_softmax(-1)
         return [done.best() for done in finished]
-
-    def _collect(
-        self, finished: list["Finished"], texts: list[int], best: Tensor, parent: Tensor, token: Tensor, ends: Tensor,
-        written: Tensor, end: int, length: int,
-    ) -> None:  # fmt: skip
-        """Texts that end here and are among the best; the others are only there to fill the beam."""
-        for i, place in ends[:, : self.width].nonzero().tolist():
-            tokens = written[i, parent[i, place]].tolist()
-            last = token[i, place].item()
-            tokens = tokens if last == end else [*tokens, int(last)]
-            finished[texts[i]].add(Hypothesis(tokens, best[i, place].item() / length**self.power))
 
 
 class Finished:

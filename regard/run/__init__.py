@@ -1,0 +1,26 @@
+"""The run folder: the one artefact. Training writes it, every other verb reads it.
+
+config.yaml          task, model, training and data settings; versions, threads, seed, command
+tokenizer.json       where there is text
+model.safetensors    the best weights
+checkpoints/step-…/  weights, optimiser, progress; complete or absent, with a sha256 manifest
+metrics.jsonl        a line a log step
+card.md              what it is, on what data, its scores, the command that made it
+"""
+
+from regard.run.folder import CONFIG, METRICS, TOKENIZER, Checkpoint, RunFolder, read_config, read_metrics
+from regard.run.loaded import Run, load_run, save_run, set_weights
+
+__all__ = [
+    "CONFIG",
+    "METRICS",
+    "TOKENIZER",
+    "Checkpoint",
+    "Run",
+    "RunFolder",
+    "load_run",
+    "read_config",
+    "read_metrics",
+    "save_run",
+    "set_weights",
+]

@@ -1,0 +1,101 @@
+"""A run once it is trained: the model with its best weights, and what can be done with it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.core import tensors
+from regard.core.config import from_dict, to_dict
+from regard.core.errors import ConfigError, UserError, at_least
+from regard.decode import Sampling
+from regard.models import GPT, RNN, Model, Transformer
+from regard.run.folder import CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
+from regard.tasks import Task
+from regard.tasks.language import generate
+from regard.tasks.translate import translate
+from regard.text import Tokenizer
+
+
+@dataclass(frozen=True)
+class Run:
+    """A trained model ready to use: a run folder, or a folder of another library, once loaded."""
+
+    path: Path
+    config: Model
+    model: nn.Module
+    task: Task | None = None
+    tokenizer: Tokenizer | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)  # what another library's folder says beside the model
+
+    def translate(self, texts: list[str], longest: int = 256) -> list[str]:
+        if not isinstance(self.config, Transformer | RNN):
+            raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which does not translate")
+        if self.tokenizer is None:
+            raise UserError(f"{self.path}: has no {TOKENIZER} that regard can use, so it translates tokens but no text")
+        at_least(1, longest=longest)
+        return translate(self.model, self.tokenizer, texts, longest)
+
+    def generate(
+        self, prompt: str = "", tokens: int = 200, sampling: Sampling = Sampling(), stop: tuple[str, ...] = ()
+    ) -> Iterator[str]:
+        """The text that follows `prompt`, in pieces as they come."""
+        if not isinstance(self.config, GPT) or self.tokenizer is None:
+            raise UserError(f"{self.path}: holds no language model with a tokenizer, so it writes no text of its own")
+        return generate(self.model, self.tokenizer, prompt, tokens, sampling, stop)
+
+
+def save_run(
+    path: Path, config: Model, model: nn.Module, task: Task | None = None, tokenizer: Tokenizer | None = None
+) -> None:
+    """A model made in Python as a run folder that every verb takes."""
+    with RunFolder(path).open() as folder:
+        folder.write_config({"task": to_dict(task), "model": to_dict(config)})
+        folder.write_weights(model.state_dict())
+        if tokenizer is not None:
+            tokenizer.save(path / TOKENIZER)
+
+
+def load_run(path: Path) -> Run:
+    """A run folder as a model in evaluation mode with its best weights."""
+    settings = read_config(path)
+    try:
+        config = from_dict(Model, settings.get("model"), "model")
+        task = from_dict(Task | None, settings.get("task"), "task")
+    except ConfigError as error:
+        raise ConfigError(f"{path / CONFIG}: {error}") from None
+    if not (path / WEIGHTS).exists():
+        raise UserError(f"{path}: has no {WEIGHTS} yet; let training reach its first check, or go on with --resume")
+    weights = tensors.load(path / WEIGHTS)
+    with torch.device("meta"):  # a config of absurd size must not take all memory before it is refused
+        check_weights(config.build(), weights, path / WEIGHTS)
+    model = config.build()
+    model.load_state_dict(weights)
+    tokenizer = Tokenizer.load(path / TOKENIZER) if (path / TOKENIZER).exists() else None
+    vocab = getattr(config, "vocab", None)
+    if tokenizer is not None and vocab is not None and tokenizer.vocab > vocab:
+        raise UserError(f"{path / TOKENIZER}: has {tokenizer.vocab} tokens, the model only {vocab}")
+    return Run(path, config, model.eval(), task, tokenizer)
+
+
+def set_weights(model: nn.Module, weights: Mapping[str, Tensor], source: Path) -> None:
+    check_weights(model, weights, source)
+    model.load_state_dict(dict(weights))
+
+
+def check_weights(model: nn.Module, weights: Mapping[str, Tensor], source: Path) -> None:
+    """Strictly: a missing, extra or misshapen tensor is listed by name."""
+    needed = model.state_dict()
+    wrong = [f"{name} is missing" for name in needed.keys() - weights.keys()]
+    wrong += [f"{name} is not in the model" for name in weights.keys() - needed.keys()]
+    for name in needed.keys() & weights.keys():
+        have, want = weights[name], needed[name]
+        if have.shape != want.shape:
+            wrong.append(f"{name} is {tuple(have.shape)}, not {tuple(want.shape)}")
+        elif have.is_floating_point() != want.is_floating_point() or have.is_complex():
+            wrong.append(f"{name} holds {have.dtype}, not {want.dtype}")
+    if wrong:
+        raise UserError(f"{source}: does not fit the config: {'; '.join(sorted(wrong)[:8])}")
