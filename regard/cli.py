@@ -22,7 +22,7 @@ app = App(
     name="regard",
     version=regard.__version__,
     help_format="plaintext",  # reading Markdown would cost 50 ms
-    default_parameter=Parameter(negative=()),
+    default_parameter=Parameter(negative=(), consume_multiple=True),
     help="Every transformer from one attention operator: train it, look inside, ship it.",
     help_epilogue="Settings of a run are dotted options, such as --model.layers 6 --model.attention BigBird. "
     "--debug shows the traceback of an error.",
@@ -133,6 +133,26 @@ def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), 
 
     plan = language(tuple(map(str, data)))
     return run.make(plan, {"data.valid": [str(path) for path in valid], **(changes or {})}, train_language_model)
+
+
+@train.command(name="translate")
+def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+    """A translator from pairs of sentences, for `regard translate`.
+
+    --model chooses Transformer or RNN (with --model.attention Additive, or without). Any setting can be changed with
+    a dotted option; --show-settings prints them all.
+
+    Parameters
+    ----------
+    train
+        Two files that run in parallel, or one with source and target in each row (.tsv, .csv, .jsonl, .parquet).
+    valid
+        The same, to measure by.
+    """
+    from regard.recipes import train_translator, translator
+
+    plan = translator(tuple(map(str, train)), tuple(map(str, valid)))
+    return run.make(plan, changes, train_translator)
 
 
 @app.command

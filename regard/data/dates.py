@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from regard.core.errors import ConfigError
 from regard.core.machine import seed_for
+from regard.text import Characters, Tokenizing
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Dates:
     first_year: int = 1900
     last_year: int = 2099
     seed: int = 0
+    tokenizer: Tokenizing = Characters()
 
     def __post_init__(self) -> None:
         if min(self.train, self.valid, self.test) < 1:

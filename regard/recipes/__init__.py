@@ -3,7 +3,7 @@
 from regard.recipes.dates import dates, dates_quick
 from regard.recipes.language import language, train_language_model
 from regard.recipes.plan import Plan, settle
-from regard.recipes.translator import share_right, train_translator
+from regard.recipes.translator import share_right, train_translator, translator
 
 __all__ = [
     "Plan",
@@ -14,4 +14,5 @@ __all__ = [
     "share_right",
     "train_language_model",
     "train_translator",
+    "translator",
 ]

@@ -12,12 +12,13 @@ from regard.core.config import from_dict, override, to_dict
 from regard.core.errors import ConfigError
 from regard.data.corpus import Corpus
 from regard.data.dates import Dates
+from regard.data.pair_files import PairFiles
 from regard.models import Model
 from regard.run import CONFIG, read_config
 from regard.tasks import Task
 from regard.train import Training
 
-Data = Dates | Corpus
+Data = Dates | Corpus | PairFiles
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,14 +8,35 @@ from pathlib import Path
 from regard.core.errors import ConfigError
 from regard.data import Pairs
 from regard.data.dates import Dates
+from regard.data.pair_files import PairFiles
 from regard.models import RNN, Model, Transformer
+from regard.parts import ReLU
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
 from regard.run import TOKENIZER, Run
-from regard.text import Characters, Tokenizer
-from regard.train import Report
+from regard.tasks import Translate
+from regard.tasks.scores import translation_scores
+from regard.text import Tokenizer
+from regard.train import AdamW, Cosine, Report, Training
 
 TextPair = tuple[str, str]
+
+
+def translator(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
+    """A small Transformer for some ten thousand pairs of sentences."""
+    return Plan(
+        data=PairFiles(train=train, valid=valid),
+        task=Translate(smoothing=0.1),
+        model=Transformer(width=256, layers=3, heads=4, feed=ReLU(hidden=512), dropout=0.2),
+        training=Training(
+            batch=128,
+            epochs=20,
+            optimiser=AdamW(rate=1e-3),
+            schedule=Cosine(warmup=400),
+            average=0.995,
+            check_every=500,
+        ),
+    )
 
 
 def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
@@ -23,20 +44,26 @@ def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: 
 
 
 def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
-    if not isinstance(plan.data, Dates):
+    if not isinstance(plan.data, Dates | PairFiles):
         raise ConfigError(f"data: {type(plan.data).__name__} holds no pairs to translate")
     texts = plan.data.pairs()
     if resume and (folder / TOKENIZER).exists():
         tokenizer = Tokenizer.load(folder / TOKENIZER)
     else:
-        tokenizer = Characters().train(text for pair in texts["train"] for text in pair)
+        tokenizer = plan.data.tokenizer.train(text for pair in texts["train"] for text in pair)
     rows = {name: _encode(pairs, tokenizer) for name, pairs in texts.items()}
+    measured = texts.get("test", texts["valid"])
+
+    def score(run: Run) -> dict[str, float]:
+        answers = run.translate([source for source, _ in measured])
+        return translation_scores(answers, [target for _, target in measured])
+
     return Prepared(
         plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
         train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed),
         valid=Pairs(rows["valid"], tokenizer, plan.training.batch),
         tokenizer=tokenizer,
-        score=lambda run: {"exact": share_right(run, texts["test"])},
+        score=score,
     )
 
 

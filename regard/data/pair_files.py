@@ -1,0 +1,57 @@
+"""Pairs from files: two that run in parallel, line by line, or one with a source and a target in each row."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.core.errors import ConfigError, UserError
+from regard.data.files import read_lines, read_rows
+from regard.text import BPE, Tokenizing
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairFiles:
+    train: tuple[str, ...]  # two parallel files, or one of pairs
+    valid: tuple[str, ...]
+    tokenizer: Tokenizing = BPE(vocab=8000)
+
+    def __post_init__(self) -> None:
+        for name in ("train", "valid"):
+            if len(getattr(self, name)) not in (1, 2):
+                raise ConfigError(f"{name}: takes two parallel files or one file of pairs, not {getattr(self, name)}")
+
+    def pairs(self) -> dict[str, list[Pair]]:
+        """The pairs to train on and to measure by. A pair with an empty side teaches nothing and is left out."""
+        return {name: _filled(getattr(self, name)) for name in ("train", "valid")}
+
+
+def read_pairs(files: tuple[str, ...]) -> Iterator[Pair]:
+    """Every pair of one file or of two parallel ones."""
+    if len(files) == 1:
+        for row in read_rows(Path(files[0]), ["source", "target"], more=True):
+            yield row.fields[0], row.fields[1]
+        return
+    sources, targets = (read_lines(Path(file)) for file in files)
+    while True:
+        source, target = next(sources, None), next(targets, None)
+        if source is None and target is None:
+            return
+        if source is None or target is None:
+            number = (source or target or (0, ""))[0]
+            longer, shorter = files if target is None else files[::-1]
+            raise UserError(f"{longer}, line {number}: has no partner, for {shorter} ends before it")
+        yield source[1], target[1]
+
+
+def _filled(files: tuple[str, ...]) -> list[Pair]:
+    pairs = list(read_pairs(files))
+    filled = [pair for pair in pairs if pair[0].strip() and pair[1].strip()]
+    if not filled:
+        raise UserError(f"{', '.join(files)}: no pairs")
+    if len(filled) < len(pairs):
+        left_out = len(pairs) - len(filled)
+        print(f"{', '.join(files)}: {left_out:,} of {len(pairs):,} pairs have an empty side: left out", file=sys.stderr)
+    return filled
