@@ -220,6 +220,38 @@ def translate(run: Path, *, longest: int = 256) -> None:
 
 
 @app.command
+def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256) -> None:
+    """Measure a run on files that it has not learned from.
+
+    Parameters
+    ----------
+    run
+        Run folder.
+    files
+        Files as in training: text for a language model; two parallel files or one of pairs for a translator.
+    json
+        Print one JSON object.
+    longest
+        Most tokens to write for a line.
+    """
+    from regard.recipes.measure import measure
+
+    if not files:
+        raise ConfigError("evaluate: name the files to measure by")
+    print_scores(measure(regard.load(run), tuple(map(str, files)), longest), json)
+
+
+def print_scores(scores: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps(scores))
+        return
+    for name, value in scores.items():
+        print(f"{name}: {f'{value:.4f}' if isinstance(value, float) else value}")
+
+
+@app.command
 def show(run: Path) -> None:
     """What a run folder holds: the model, its size, how it was trained, its last scores.
 

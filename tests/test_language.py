@@ -1,5 +1,6 @@
 """A language model from a file to a text, through the command line and in Python."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,21 @@ def test_the_command_writes_the_prompt_and_what_follows(run: Path, capsys: pytes
     assert told.endswith("\n")
     assert regard("generate", run, "--tokens", "0") == 2
     assert regard("generate", run, "--top-p", "2") == 2
+
+
+def test_evaluating_what_was_kept_apart_gives_the_score_of_training(
+    run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    text = corpus.read_text()
+    (tmp_path / "valid.txt").write_text(text[int(len(text) * 0.9) :])
+    assert regard("evaluate", run, tmp_path / "valid.txt", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    last = [line for line in read_metrics(run) if "perplexity" in line][-1]
+    assert told["loss"] == pytest.approx(last["loss"], abs=1e-5)
+    assert told["protocol"] == "windows of 16 tokens that do not overlap"
+    assert regard("evaluate", run, tmp_path / "valid.txt") == 0
+    assert "perplexity: " in capsys.readouterr().out
+    assert regard("evaluate", run) == 2
 
 
 def test_half_a_character_is_held_back(tmp_path: Path):

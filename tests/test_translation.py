@@ -1,5 +1,6 @@
 """A translator from the user's own pairs, in every form that pairs come in."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ def test_two_parallel_files_and_one_of_pairs_train_the_same_model(files: Path):
     assert (files / "two" / "model.safetensors").read_bytes() == (files / "one" / "model.safetensors").read_bytes()
     assert {"bleu", "bleu_lower", "chrf"} <= read_metrics(files / "one")[-1].keys()
     assert len(load_run(files / "one").translate(["ein Hund", ""], longest=5)) == 2
+
+
+def test_evaluating_gives_one_object_with_signatures(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    data = ["--train", files / "a.tsv", "--valid", files / "a.tsv"]
+    assert regard("train", "translate", "--out", tmp_path / "x", *data, *SMALL) == 0
+    capsys.readouterr()
+    assert regard("evaluate", tmp_path / "x", files / "a.de", files / "a.en", "--json", "--longest", "5") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["pairs"] == len(PAIRS)
+    assert "case:lc" in told["signatures"]["bleu_lower"]
 
 
 @pytest.mark.parametrize("more", [["--model=RNN"], ["--model=RNN", "--model.attention=Additive"],

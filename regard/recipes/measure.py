@@ -1,0 +1,52 @@
+"""Measure a run on files that it has not learned from; they come in the form that training took."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from regard.core.errors import UserError
+from regard.data.pair_files import read_pairs
+from regard.data.tokens import read_tokens, write_tokens
+from regard.data.windows import Windows
+from regard.run import Run, read_config
+from regard.tasks import LanguageModel, Translate
+from regard.tasks.language import language_scores
+from regard.tasks.scores import signatures, translation_scores
+from regard.train import evaluate
+
+ROWS = 64  # in a batch: only speed depends on it
+
+
+def measure(run: Run, files: tuple[str, ...], longest: int = 256) -> dict[str, Any]:
+    """Scores, with what exactly was counted."""
+    if run.tokenizer is None:
+        raise UserError(f"{run.path}: has no tokenizer, so it cannot read {files[0]}")
+    if isinstance(run.task, LanguageModel):
+        return _language(run, files)
+    if isinstance(run.task, Translate):
+        return _translation(run, files, longest)
+    raise UserError(f"{run.path}: says nothing of the task it was trained for, so nothing can be measured")
+
+
+def _language(run: Run, files: tuple[str, ...]) -> dict[str, Any]:
+    """One pass in windows that do not overlap: each token is told from those before it in its own window."""
+    assert run.tokenizer is not None
+    length = int(read_config(run.path)["data"]["length"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokens"
+        write_tokens(map(Path, files), run.tokenizer, path)
+        tokens = read_tokens(path)
+        nats = evaluate(run.model, LanguageModel(), Windows(tokens, length, ROWS))
+        characters = len(run.tokenizer.decode([tokens[1:].tolist()])[0])
+        count = len(tokens) - 1
+    protocol = f"windows of {length} tokens that do not overlap"
+    return {**language_scores(nats, count, characters), "tokens": count, "protocol": protocol}
+
+
+def _translation(run: Run, files: tuple[str, ...], longest: int) -> dict[str, Any]:
+    pairs = list(read_pairs(files))
+    if not pairs:
+        raise UserError(f"{', '.join(files)}: no pairs")
+    answers = run.translate([source for source, _ in pairs], longest)
+    scores = translation_scores(answers, [target for _, target in pairs])
+    return {**scores, "pairs": len(pairs), "signatures": signatures()}
