@@ -155,6 +155,38 @@ def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...
     return run.make(plan, changes, train_translator)
 
 
+@train.command(name="classify")
+def train_classify(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+    """A classifier from labelled texts, for `regard classify`.
+
+    Any setting can be changed with a dotted option; --show-settings prints them all.
+
+    Parameters
+    ----------
+    train
+        Files with a label and a text in each row (.tsv, .csv, .jsonl, .parquet; also packed).
+    valid
+        The same, to measure by.
+    """
+    from regard.recipes import classifier, train_classifier
+
+    plan = classifier(tuple(map(str, train)), tuple(map(str, valid)))
+    return run.make(plan, changes, train_classifier)
+
+
+@app.command
+def classify(run: Path) -> None:
+    """Name the label of each line of standard input.
+
+    Parameters
+    ----------
+    run
+        Run folder of a classifier.
+    """
+    for label in regard.load(run).classify(read_lines()):
+        print(label)
+
+
 @app.command
 def generate(
     run: Path,

@@ -29,10 +29,10 @@ class FillWords:
 class NameLabel:
     """Score the labels of the whole text, read from its first token."""
 
-    labels: int
+    labels: int = 0  # 0: counted from the data when a run is made
 
     def __post_init__(self) -> None:
-        at_least(1, labels=self.labels)
+        at_least(0, labels=self.labels)
 
     def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
         return LabelHead(width, self.labels, dropout)
@@ -111,6 +111,7 @@ class FillHead(nn.Module):
 class LabelHead(nn.Module):
     def __init__(self, width: int, labels: int, dropout: float):
         super().__init__()
+        at_least(1, labels=labels)
         self.pool = nn.Linear(width, width)
         self.drop = nn.Dropout(dropout)
         self.label = nn.Linear(width, labels)

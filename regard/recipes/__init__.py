@@ -1,5 +1,6 @@
 """Recipes: a run is a Python function, derived from another by changing what differs."""
 
+from regard.recipes.classifier import classifier, train_classifier
 from regard.recipes.dates import dates, dates_quick
 from regard.recipes.language import language, train_language_model
 from regard.recipes.plan import Plan, settle
@@ -7,11 +8,13 @@ from regard.recipes.translator import share_right, train_translator, translator
 
 __all__ = [
     "Plan",
+    "classifier",
     "dates",
     "dates_quick",
     "language",
     "settle",
     "share_right",
+    "train_classifier",
     "train_language_model",
     "train_translator",
     "translator",

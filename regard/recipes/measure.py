@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import UserError
+from regard.data.labelled import read_labelled
 from regard.data.pair_files import read_pairs
 from regard.data.tokens import read_tokens, write_tokens
 from regard.data.windows import Windows
 from regard.run import Run, read_config
-from regard.tasks import LanguageModel, Translate
+from regard.tasks import Classify, LanguageModel, Translate
+from regard.tasks.classify import label_scores
 from regard.tasks.language import language_scores
 from regard.tasks.scores import signatures, translation_scores
 from regard.train import evaluate
@@ -23,6 +25,8 @@ def measure(run: Run, files: tuple[str, ...], longest: int = 256) -> dict[str, A
         raise UserError(f"{run.path}: has no tokenizer, so it cannot read {files[0]}")
     if isinstance(run.task, LanguageModel):
         return _language(run, files)
+    if isinstance(run.task, Classify):
+        return _labels(run, files)
     if isinstance(run.task, Translate):
         return _translation(run, files, longest)
     raise UserError(f"{run.path}: says nothing of the task it was trained for, so nothing can be measured")
@@ -41,6 +45,12 @@ def _language(run: Run, files: tuple[str, ...]) -> dict[str, Any]:
         count = len(tokens) - 1
     protocol = f"windows of {length} tokens that do not overlap"
     return {**language_scores(nats, count, characters), "tokens": count, "protocol": protocol}
+
+
+def _labels(run: Run, files: tuple[str, ...]) -> dict[str, Any]:
+    rows = read_labelled(files)
+    answers = run.classify([row.fields[1] for row in rows])
+    return {**label_scores(answers, [row.fields[0] for row in rows]), "texts": len(rows)}
 
 
 def _translation(run: Run, files: tuple[str, ...], longest: int) -> dict[str, Any]:

@@ -12,13 +12,14 @@ from regard.core.config import from_dict, override, to_dict
 from regard.core.errors import ConfigError
 from regard.data.corpus import Corpus
 from regard.data.dates import Dates
+from regard.data.labelled import LabelFiles
 from regard.data.pair_files import PairFiles
 from regard.models import Model
 from regard.run import CONFIG, read_config
 from regard.tasks import Task
 from regard.train import Training
 
-Data = Dates | Corpus | PairFiles
+Data = Dates | Corpus | PairFiles | LabelFiles
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ from regard.core.errors import ConfigError, UserError, at_least
 from regard.decode import Sampling
 from regard.models import GPT, RNN, Model, Transformer
 from regard.run.folder import CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
-from regard.tasks import Task
+from regard.tasks import Classify, Task
+from regard.tasks.classify import label_chances
 from regard.tasks.language import generate
 from regard.tasks.translate import translate
 from regard.text import Tokenizer
@@ -46,6 +47,17 @@ class Run:
         if not isinstance(self.config, GPT) or self.tokenizer is None:
             raise UserError(f"{self.path}: holds no language model with a tokenizer, so it writes no text of its own")
         return generate(self.model, self.tokenizer, prompt, tokens, sampling, stop)
+
+    def classify(self, texts: list[str]) -> list[str]:
+        """The likeliest label of each text."""
+        labels, chances = self.label_chances(texts)
+        return [labels[place] for place in chances.argmax(-1).tolist()] if texts else []
+
+    def label_chances(self, texts: list[str]) -> tuple[tuple[str, ...], Tensor]:
+        """The labels, and the probability of each for each text."""
+        if not isinstance(self.task, Classify) or self.tokenizer is None:
+            raise UserError(f"{self.path}: was not trained to name labels")
+        return self.task.labels, label_chances(self.model, self.tokenizer, texts, self.task.longest)
 
 
 def save_run(

@@ -1,9 +1,10 @@
 """The tasks. `Task` is their table: the run folder and the trainer read it."""
 
 from regard.tasks.base import Batch, Batches, Loss
+from regard.tasks.classify import Classify
 from regard.tasks.language import LanguageModel
 from regard.tasks.translate import Translate
 
-Task = Translate | LanguageModel
+Task = Translate | LanguageModel | Classify
 
-__all__ = ["Batch", "Batches", "LanguageModel", "Loss", "Task", "Translate"]
+__all__ = ["Batch", "Batches", "Classify", "LanguageModel", "Loss", "Task", "Translate"]

@@ -1,0 +1,103 @@
+"""Labelled texts: a file with a label and a text in each row."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from regard.core.errors import ConfigError, UserError, at_least, did_you_mean
+from regard.data.files import Row, read_rows
+from regard.data.order import Order
+from regard.data.pairs import pad
+from regard.text import BPE, Tokenizer, Tokenizing
+
+Labelled = tuple[int, list[int]]  # number of the label, tokens of the text
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelFiles:
+    train: tuple[str, ...]
+    valid: tuple[str, ...]
+    longest: int = 128  # tokens read of a text
+    tokenizer: Tokenizing = BPE(vocab=8000)
+
+    def __post_init__(self) -> None:
+        at_least(3, longest=self.longest)
+        if not self.train or not self.valid:
+            raise ConfigError("train and valid: at least one file each")
+
+
+def read_labelled(files: Sequence[str]) -> list[Row]:
+    rows = [row for file in files for row in read_rows(Path(file), ["label", "text"])]
+    if not rows:
+        raise UserError(f"{', '.join(files)}: no labelled texts")
+    return rows
+
+
+def labels_of(rows: Sequence[Row]) -> tuple[str, ...]:
+    return tuple(sorted({row.fields[0] for row in rows}))
+
+
+def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, longest: int) -> list[list[int]]:
+    """Each text between the start token, which the label is read from, and the end token."""
+    return [[tokenizer.start, *tokens[: longest - 2], tokenizer.end] for tokens in tokenizer.encode(texts)]
+
+
+def encode_rows(rows: Sequence[Row], labels: Sequence[str], tokenizer: Tokenizer, longest: int) -> list[Labelled]:
+    numbers = {label: number for number, label in enumerate(labels)}
+    for row in rows:
+        if row.fields[0] not in numbers:
+            told = did_you_mean(row.fields[0], labels[:20])
+            raise UserError(f"{row}: the label {row.fields[0]!r} does not occur in the training files; {told}")
+    texts = encode_texts([row.fields[1] for row in rows], tokenizer, longest)
+    return [(numbers[row.fields[0]], tokens) for row, tokens in zip(rows, texts, strict=True)]
+
+
+@dataclass(frozen=True)
+class LabelledBatch:
+    tokens: Int[Tensor, "batch length"]
+    valid: Bool[Tensor, "batch length"]
+    label: Int[Tensor, " batch"]
+
+    @property
+    def rows(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def size(self) -> int:
+        return int(self.valid.sum())
+
+    def part(self, number: int, parts: int) -> "LabelledBatch":
+        return self._each(lambda x: x[number::parts])
+
+    def to(self, device: str) -> "LabelledBatch":
+        return self._each(lambda x: x.to(device))
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "LabelledBatch":
+        return LabelledBatch(change(self.tokens), change(self.valid), change(self.label))
+
+
+class LabelledTexts:
+    fixed_shape = False
+
+    def __init__(self, rows: Sequence[Labelled], padding: int, batch: int, seed: int = 0):
+        self.texts, self.padding, self.batch_size = rows, padding, batch
+        self.order = Order([len(tokens) for _, tokens in rows], batch, seed)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return self.order.steps_per_epoch
+
+    def batch(self, step: int) -> LabelledBatch:
+        return self._collate([self.texts[row] for row in self.order.rows(step)])
+
+    def once(self) -> Iterator[LabelledBatch]:
+        for first in range(0, len(self.texts), self.batch_size):
+            yield self._collate(self.texts[first : first + self.batch_size])
+
+    def _collate(self, rows: Sequence[Labelled]) -> LabelledBatch:
+        tokens, valid = pad([tokens for _, tokens in rows], self.padding)
+        return LabelledBatch(tokens, valid, torch.tensor([label for label, _ in rows]))

@@ -1,0 +1,72 @@
+"""A classifier from labelled texts."""
+
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from regard.core.errors import ConfigError
+from regard.data.labelled import LabelFiles, LabelledTexts, encode_rows, labels_of, read_labelled
+from regard.models import BERT, NameLabel
+from regard.parts import GELU, PreNorm, Sinusoid
+from regard.recipes.plan import Plan
+from regard.recipes.training import Prepared, make_run
+from regard.run import TOKENIZER, Run
+from regard.tasks import Classify
+from regard.tasks.classify import label_scores
+from regard.text import Tokenizer
+from regard.train import AdamW, Cosine, Report, Training
+
+
+def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
+    return Plan(
+        data=LabelFiles(train=train, valid=valid),
+        task=Classify(smoothing=0.1),
+        model=BERT(
+            width=128,
+            layers=2,
+            heads=4,
+            position=Sinusoid(),
+            wiring=PreNorm(),
+            feed=GELU(hidden=256),
+            head=NameLabel(),
+            dropout=0.3,
+        ),
+        training=Training(
+            batch=64, epochs=5, optimiser=AdamW(rate=1e-3, decay=0.1), schedule=Cosine(warmup=100), average=0.99
+        ),
+    )
+
+
+def train_classifier(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
+    return make_run(lambda ranks: nullcontext(prepare(plan, out, resume)), out, resume=resume, overwrite=overwrite)
+
+
+def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
+    data, task, model = plan.data, plan.task, plan.model
+    if not isinstance(data, LabelFiles) or not isinstance(task, Classify):
+        raise ConfigError(f"data: {type(data).__name__} holds no labelled texts")
+    if not isinstance(model, BERT) or not isinstance(model.head, NameLabel):
+        raise ConfigError(f"model: {type(model).__name__} names no label; choose BERT with the head NameLabel")
+    train, valid = read_labelled(data.train), read_labelled(data.valid)
+    labels = task.labels or labels_of(train)
+    if resume and (folder / TOKENIZER).exists():
+        tokenizer = Tokenizer.load(folder / TOKENIZER)
+    else:
+        tokenizer = data.tokenizer.train(row.fields[1] for row in train)
+    encoded = [encode_rows(rows, labels, tokenizer, data.longest) for rows in (train, valid)]
+
+    def score(run: Run) -> dict[str, float]:
+        return label_scores(run.classify([row.fields[1] for row in valid]), [row.fields[0] for row in valid])
+
+    head = replace(model.head, labels=len(labels))
+    return Prepared(
+        plan=replace(
+            plan,
+            task=replace(task, labels=labels, longest=data.longest),
+            model=replace(model, vocab=tokenizer.vocab, head=head),
+        ),
+        train=LabelledTexts(encoded[0], tokenizer.pad, plan.training.batch, plan.training.seed),
+        valid=LabelledTexts(encoded[1], tokenizer.pad, plan.training.batch),
+        tokenizer=tokenizer,
+        score=score,
+    )

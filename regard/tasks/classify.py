@@ -1,0 +1,61 @@
+"""Classify: which label a text has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.core.errors import share
+from regard.data import pad
+from regard.data.labelled import LabelledBatch, encode_texts
+from regard.tasks.base import Loss
+from regard.text import Tokenizer
+
+
+@dataclass(frozen=True)
+class Classify:
+    labels: tuple[str, ...] = ()  # in the order of the scores; none: those of the training files
+    longest: int = 128  # tokens read of a text
+    smoothing: float = 0.0
+    unit = "tokens"
+
+    def __post_init__(self) -> None:
+        share(smoothing=self.smoothing)
+
+    def loss(self, model: nn.Module, batch: LabelledBatch) -> Loss:
+        scores = model(batch.tokens, batch.valid).float()
+        smoothing = self.smoothing if model.training else 0.0
+        total = F.cross_entropy(scores, batch.label, reduction="sum", label_smoothing=smoothing)
+        return Loss(total, torch.tensor(batch.rows))
+
+
+def label_chances(
+    model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], longest: int, batch: int = 128
+) -> Float[Tensor, "text label"]:
+    """The probability of each label for each text, similar lengths together."""
+    if not texts:
+        return torch.empty(0, 0)
+    model.eval()
+    rows = encode_texts(texts, tokenizer, longest)
+    order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+    found: list[Tensor] = []
+    with torch.inference_mode():
+        for first in range(0, len(order), batch):
+            tokens, valid = pad([rows[row] for row in order[first : first + batch]], tokenizer.pad)
+            found.append(model(tokens, valid).float().softmax(-1))
+    back = torch.tensor(order).argsort()
+    return torch.cat(found)[back]
+
+
+def label_scores(answers: Sequence[str], references: Sequence[str]) -> dict[str, float]:
+    """The share that is right, and the F1 of each label, averaged over labels."""
+    right = sum(answer == reference for answer, reference in zip(answers, references, strict=True))
+    by_label = []
+    for label in sorted(set(references) | set(answers)):
+        both = sum(a == r == label for a, r in zip(answers, references, strict=True))
+        claimed, true = answers.count(label), references.count(label)
+        by_label.append(2 * both / (claimed + true))
+    return {"accuracy": right / len(references), "macro_f1": sum(by_label) / len(by_label)}
