@@ -269,7 +269,7 @@ SIZES: dict[str, Any] = {"width": 16, "layers": 2, "heads": 2}
         (lambda: Transformer(vocab=5, target_vocab=0), ["target_vocab", "0"]),
         (lambda: Transformer(vocab=5, decoder_layers=0), ["decoder_layers", "0"]),
         (lambda: BERT(vocab=5, segments=0), ["segments", "0"]),
-        (lambda: NameLabel(labels=0), ["labels", "0"]),
+        (lambda: NameLabel(labels=-1), ["labels", "-1"]),
         (lambda: ViT(labels=3, image=30, patch=4), ["image 30", "patch 4"]),
         (lambda: ViT(labels=3, patch=0), ["patch", "0"]),
         (lambda: ViT(labels=0), ["labels", "0"]),
