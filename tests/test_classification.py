@@ -5,23 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli import main
 from regard.core.errors import UserError
 from regard.run import load_run
 from regard.tasks.classify import label_scores
+from tests.command import regard
 
 ROWS = [("good", "a fine film"), ("bad", "a dull film"), ("good", "a fine day"), ("bad", "a dull day")] * 8
 SMALL = ["--training.batch=8", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
 
 QUICK = ["--epochs=30", "--training.schedule.warmup=5", "--training.optimiser.rate=0.01", "--training.average=0"]
 QUICK += ["--model.dropout=0"]
-
-
-def regard(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 @pytest.fixture(scope="module")

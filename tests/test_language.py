@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.cli import main
 from regard.core.errors import UserError
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.run import load_run, read_metrics, save_run
 from regard.text import Bytes
+from tests.command import regard
 
 SMALL = [
     "--steps=6",
@@ -21,13 +21,6 @@ SMALL = [
     "--model.layers=2",
     "--data.length=16",
 ]
-
-
-def regard(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 @pytest.fixture(scope="module")

@@ -5,19 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli import main
 from regard.run import load_run, read_metrics
 from regard.tasks.scores import signatures, translation_scores
+from tests.command import regard
 
 PAIRS = [("ein Hund", "a dog"), ("zwei Hunde", "two dogs"), ("eine Katze", "a cat"), ("zwei Katzen", "two cats")] * 6
 SMALL = ["--steps=3", "--training.batch=4", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
-
-
-def regard(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 @pytest.fixture(scope="module")
