@@ -49,7 +49,7 @@ class Pairs:
     def __init__(self, rows: Sequence[Row], tokenizer: Tokenizer, batch: int, seed: int = 0):
         self.rows_, self.batch_size = rows, batch
         self.pad, self.start, self.end = tokenizer.pad, tokenizer.start, tokenizer.end
-        self.order = Order([len(source) + len(target) for source, target in rows], batch, seed)
+        self.order = Order([_size(*row) for row in rows], batch, seed)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -67,6 +67,12 @@ class Pairs:
         target, _ = pad([[self.start, *target] for _, target in rows], self.pad)
         answer, answer_valid = pad([[*target, self.end] for _, target in rows], self.pad)
         return PairBatch(source, source_valid, target, answer, answer_valid)
+
+
+def _size(source: list[int], target: list[int]) -> int:
+    """To sort by: the longer side first, then the shorter, which leaves less padding than their sum would."""
+    longer, shorter = max(len(source), len(target)), min(len(source), len(target))
+    return (longer << 32) + shorter
 
 
 def pad(rows: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,7 @@ from torch import nn
 
 from regard.core.errors import at_least
 from regard.core.shapes import Labels, Logits, States, Tokens, Valid
+from regard.parts.dropout import Dropout
 from regard.parts.embed import Words
 from regard.parts.masks import Mask, Padding
 from regard.parts.norms import Norm
@@ -73,7 +74,7 @@ class BERTModel(nn.Module):
         self.words = Words(config.vocab, config.width, bias=isinstance(config.head, FillWords))
         self.segment = nn.Embedding(config.segments, config.width)
         self.norm = config.norm.build(config.width)
-        self.drop = nn.Dropout(config.dropout)
+        self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False)
         self.head = config.head.build(config.width, config.norm, config.dropout)
         begin(self, self.encoder.blocks, quiet=config.quiet)
@@ -113,7 +114,7 @@ class LabelHead(nn.Module):
         super().__init__()
         at_least(1, labels=labels)
         self.pool = nn.Linear(width, width)
-        self.drop = nn.Dropout(dropout)
+        self.drop = Dropout(dropout)
         self.label = nn.Linear(width, labels)
 
     def forward(self, states: States) -> Labels:

@@ -8,6 +8,7 @@ from torch import nn
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Logits, Tokens
 from regard.parts.cache import Cache
+from regard.parts.dropout import Dropout
 from regard.parts.embed import PairTable, Words
 from regard.parts.masks import Causal, Mask
 from regard.parts.positions import Places, Position, Rotary
@@ -39,7 +40,7 @@ class GPTModel(nn.Module):
         self.config = config
         self.words = Words(config.vocab, config.width, tied=config.tied)
         self.pairs = PairTable(config.vocab, config.width) if config.pairs else None
-        self.drop = nn.Dropout(config.dropout)
+        self.drop = Dropout(config.dropout)
         self.decoder = config.stack(causal=True)
         begin(self, self.decoder.blocks, quiet=config.quiet)
         if self.pairs is not None:

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
+from regard.parts.dropout import Dropout
 from regard.parts.embed import CellPredictions, Cells
 from regard.parts.masks import Padding
 from regard.parts.positions import NoPosition, Position
@@ -44,7 +45,7 @@ class NPTModel(nn.Module):
         super().__init__()
         self.config = config
         self.cells = Cells(config.categories, config.width)
-        self.drop = nn.Dropout(config.dropout)
+        self.drop = Dropout(config.dropout)
         self.rows = nn.ModuleList(config.block() for _ in range(config.layers))
         self.columns = nn.ModuleList(config.block() for _ in range(config.layers))
         self.norm = config.last_norm()

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.core.errors import ConfigError, at_least, share
 from regard.core.shapes import Logits, Memory, Source, SourceValid, States, Tokens
 from regard.parts.attention import Additive, Full
+from regard.parts.dropout import Dropout
 from regard.parts.embed import Words
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
@@ -66,7 +67,7 @@ class RNNModel(nn.Module):
         shared = config.target_vocab is None
         self.words = Words(config.vocab, width, tied=config.tied if shared else True)
         self.target_words = None if shared else Words(config.target_vocab or 0, width, tied=config.tied)
-        self.drop = nn.Dropout(config.dropout)
+        self.drop = Dropout(config.dropout)
         self.encoder = config.cell.build(width, width // 2, config.layers, inner, both_ways=True)
         self.decoder = RecurrentDecoder(config, inner)
         begin(self)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from regard.core.errors import at_least
 from regard.core.shapes import Logits, Memory, Source, SourceValid, Tokens
 from regard.parts.cache import Cache
+from regard.parts.dropout import Dropout
 from regard.parts.embed import Words
 from regard.parts.masks import Causal, Padding
 from regard.parts.positions import Places, Position, Sinusoid, Tree
@@ -66,7 +67,7 @@ class TransformerModel(nn.Module):
         shared = config.target_vocab is None
         self.words = writing(config.vocab) if shared else Words(config.vocab, config.width, scale=scale)
         self.target_words = None if shared else writing(config.target_vocab or 0)
-        self.drop = nn.Dropout(config.dropout)
+        self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False)
         after = Sinusoid() if isinstance(config.position, Tree) else config.position
         self.decoder = config.stack(

@@ -8,6 +8,7 @@ from torch import nn
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Images, Labels
+from regard.parts.dropout import Dropout
 from regard.parts.embed import Patches, first_token
 from regard.parts.positions import Learned, Places, Position
 from regard.parts.start import begin
@@ -40,7 +41,7 @@ class ViTModel(nn.Module):
         self.patches = Patches(config.image, config.patch, config.channels, config.width)
         self.token = nn.Parameter(torch.zeros(1, 1, config.width)) if config.pool == "token" else None
         length = self.patches.count + (config.pool == "token")
-        self.drop = nn.Dropout(config.dropout)
+        self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False, position=config.position or Learned(length))
         self.label = nn.Linear(config.width, config.labels)
         begin(self, self.encoder.blocks, quiet=config.quiet)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from regard.parts.dropout import Dropout
 from regard.parts.norms import Norm
 
 
@@ -46,7 +47,7 @@ class Joint(nn.Module):
     def __init__(self, width: int, norm: Norm, dropout: float):
         super().__init__()
         self.norm = norm.build(width)
-        self.drop = nn.Dropout(dropout)
+        self.drop = Dropout(dropout)
 
 
 class PreNormJoint(Joint):

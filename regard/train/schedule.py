@@ -17,7 +17,7 @@ class Cosine:
         _checked(self.warmup, floor=self.floor)
 
     def share(self, step: int, done: float) -> float:
-        return warm(step, self.warmup) * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * done)) / 2)
+        return warm(step, self.warmup, done) * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * done)) / 2)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class InverseRoot:
         _checked(self.warmup)
 
     def share(self, step: int, done: float) -> float:
-        return warm(step, self.warmup) * math.sqrt(self.warmup / max(step + 1, self.warmup, 1))
+        return warm(step, self.warmup, done) * math.sqrt(self.warmup / max(step + 1, self.warmup, 1))
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class CoolDown:
         _checked(self.warmup, hold=self.hold)
 
     def share(self, step: int, done: float) -> float:
-        return warm(step, self.warmup) * min(1.0, (1 - done) / max(1e-9, 1 - self.hold))
+        return warm(step, self.warmup, done) * min(1.0, (1 - done) / max(1e-9, 1 - self.hold))
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,10 @@ class Constant:
         _checked(self.warmup)
 
     def share(self, step: int, done: float) -> float:
-        return warm(step, self.warmup)
+        return warm(step, self.warmup, done)
 
 
+LATEST = 10  # a warm-up has ended when one part in so many of the budget is used
 Schedule = Cosine | InverseRoot | CoolDown | Constant
 
 
@@ -68,5 +69,6 @@ def _checked(warmup: int, **shares: float) -> None:
             raise ConfigError(f"{name}: must be between 0 and 1, not {value}")
 
 
-def warm(step: int, warmup: int) -> float:
-    return min(1.0, (step + 1) / warmup) if warmup > 0 else 1.0
+def warm(step: int, warmup: int, done: float) -> float:
+    """Up to one within `warmup` steps, and within a tenth of the budget however short the run."""
+    return min(1.0, max((step + 1) / warmup, LATEST * done)) if warmup > 0 else 1.0
