@@ -1,0 +1,21 @@
+"""The application that every verb joins."""
+
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+import regard
+
+Changes = Annotated[dict[str, Any] | None, Parameter(parse=False)]  # dotted settings, which `main` takes out first
+
+app = App(
+    name="regard",
+    version=regard.__version__,
+    help_format="plaintext",  # reading Markdown would cost 50 ms
+    default_parameter=Parameter(negative=(), consume_multiple=True),
+    help="Every transformer from one attention operator: train it, look inside, ship it.",
+    help_epilogue="Settings of a run are dotted options, such as --model.layers 6 --model.attention BigBird. "
+    "--debug shows the traceback of an error.",
+)
+train = App(name="train", help="Train a model; the result is a run folder.")
+app.command(train)

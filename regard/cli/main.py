@@ -1,0 +1,82 @@
+"""From words on the command line to a verb, and from an error to one line and an exit code."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cyclopts import CycloptsError
+
+from regard.cli.app import app
+from regard.core.errors import ConfigError, UserError
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    words = [word for word in words if word != "--debug"]
+    try:
+        code = run_words(words)
+        sys.stdout.flush()  # so that a reader who has gone is noticed here
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as error:
+        if debug:
+            raise
+        code = complain(error)
+    sys.exit(code)
+
+
+def run_words(words: list[str]) -> int:
+    plain, changes = split_settings(words)
+    command, bound, unparsed = app.parse_args(plain, exit_on_error=False, print_error=False)
+    extra: dict[str, Any] = {}
+    if "changes" in unparsed:
+        extra["changes"] = changes
+    elif changes:
+        raise ConfigError(f"unknown option --{next(iter(changes))}: this verb has no such settings")
+    run: Callable[..., Any] = command
+    return run(*bound.args, **bound.kwargs, **extra) or 0
+
+
+def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
+    """Settings of a plan (`--model RNN`, `--model.layers 6`, `--model.layers=6`) apart from all other words."""
+    plain, settings, rest = [], {}, iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if not (name.startswith("--") and ("." in name or name == "--model")):
+            plain.append(word)
+            continue
+        text = value if equals else next(rest, None)
+        if text is None or (not equals and text.startswith("--")):
+            raise ConfigError(f"{name}: needs a value")
+        settings[name[2:].replace("-", "_")] = read_value(name, text)
+    return plain, settings
+
+
+def read_value(name: str, text: str) -> Any:
+    """A setting's value as YAML reads it: a number, true, null, a list, or text."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise ConfigError(f"{name}: {text!r} is not a value") from None
+
+
+def complain(error: Exception) -> int:
+    """One line for a person; gives the exit code."""
+    if isinstance(error, UserError):
+        line, code = str(error), error.exit_code
+    elif isinstance(error, CycloptsError):
+        line, code = str(error), 2
+    elif isinstance(error, OSError):
+        line, code = f"{error.filename or 'standard output'}: {error.strerror}", 1
+    else:
+        line, code = f"this is a fault of regard ({type(error).__name__}: {error}); --debug shows where", 70
+    if line:  # empty: another rank has spoken
+        sys.stderr.write("regard: " + " ".join(line.split()) + "\n")
+    return code

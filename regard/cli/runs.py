@@ -1,0 +1,89 @@
+"""Verbs about runs as a whole: the demonstration, measuring, showing, shipping."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import regard
+from regard.cli.app import app
+from regard.core.errors import ConfigError
+
+
+@app.command
+def demo(*, out: Path = Path("runs/demo"), quick: bool = False) -> int:
+    """Train a small date translator from nothing and show what it attends to: about a minute.
+
+    Parameters
+    ----------
+    out
+        Run folder to write; what an earlier demo left there is replaced.
+    quick
+        A few steps only, to see that everything runs.
+    """
+    from regard.demo import run_demo
+
+    return run_demo(out, quick)
+
+
+@app.command
+def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256) -> None:
+    """Measure a run on files that it has not learned from.
+
+    Parameters
+    ----------
+    run
+        Run folder.
+    files
+        Files as in training: text for a language model; two parallel files or one of pairs for a translator.
+    json
+        Print one JSON object.
+    longest
+        Most tokens to write for a line.
+    """
+    from regard.recipes.measure import measure
+
+    if not files:
+        raise ConfigError("evaluate: name the files to measure by")
+    print_scores(measure(regard.load(run), tuple(map(str, files)), longest), json)
+
+
+def print_scores(scores: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps(scores))
+        return
+    for name, value in scores.items():
+        print(f"{name}: {f'{value:.4f}' if isinstance(value, float) else value}")
+
+
+@app.command
+def show(run: Path) -> None:
+    """What a run folder holds: the model, its size, how it was trained, its last scores.
+
+    Parameters
+    ----------
+    run
+        Run folder, or a Hugging Face folder.
+    """
+    from regard.describe import describe_run
+
+    print(describe_run(run))
+
+
+@app.command
+def export(run: Path, *, to: Literal["huggingface"], out: Path) -> None:
+    """Write a run in another tool's format.
+
+    Parameters
+    ----------
+    run
+        Run folder of a GPT, BERT or ViT.
+    to
+        The format.
+    out
+        New folder to write.
+    """
+    from regard.interop import export_huggingface
+
+    export_huggingface(run, out)
+    print(f"wrote {out}: transformers loads it with AutoModel.from_pretrained({str(out)!r})")

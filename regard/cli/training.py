@@ -1,0 +1,141 @@
+"""Verbs that train: each settles a recipe with the user's changes and makes a run of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import Parameter
+
+from regard.cli.app import Changes, train
+
+if TYPE_CHECKING:
+    from regard.recipes import Plan
+    from regard.train import Report
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What every training verb can be told.
+
+    Parameters
+    ----------
+    out
+        Run folder to write.
+    steps
+        Train for this many steps.
+    epochs
+        Train for this many passes over the data.
+    minutes
+        Train for this long.
+    seed
+        Seed of every random number.
+    resume
+        Go on from the last checkpoint in the folder, exactly as if it had never stopped.
+    overwrite
+        Replace the run that the folder holds.
+    show_settings
+        Print the settings as YAML and stop.
+    """
+
+    out: Path
+    steps: int | None = None
+    epochs: float | None = None
+    minutes: float | None = None
+    seed: int | None = None
+    resume: bool = False
+    overwrite: bool = False
+    show_settings: bool = False
+
+    def changes(self) -> dict[str, Any]:
+        """A budget on the command line replaces the recipe's own."""
+        budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
+        given = {} if all(value is None for value in budget.values()) else budget
+        if self.seed is not None:
+            given["seed"] = self.seed
+        return {f"training.{name}": value for name, value in given.items()}
+
+    def make(self, plan: "Plan", changes: dict[str, Any] | None, train: Callable[..., "Report"]) -> int:
+        """Settle the plan, then print it or run it; gives the exit code."""
+        from regard.recipes import settle
+
+        plan = settle(plan, {**self.changes(), **(changes or {})}, self.out, self.resume)
+        if self.show_settings:
+            from regard.core.config import to_yaml
+
+            print(to_yaml(plan), end="")
+            return 0
+        report = train(plan, self.out, resume=self.resume, overwrite=self.overwrite)
+        return 128 + report.stopped_by if report.stopped_by else 0
+
+
+@train.command(name="dates")
+def train_dates(run: Run, *, changes: Changes = None) -> int:
+    """Written dates in seven languages to ISO dates (generated data).
+
+    Any setting can be changed with a dotted option, such as --model.layers 4 or --training.optimiser Muon;
+    --show-settings prints them all.
+    """
+    from regard.recipes import dates, train_translator
+
+    return run.make(dates(), changes, train_translator)
+
+
+@train.command(name="lm")
+def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
+    """A language model of your own text, which `regard generate` then writes with.
+
+    Any setting can be changed with a dotted option, such as --model.layers 4 or --data.tokenizer BPE;
+    --show-settings prints them all.
+
+    Parameters
+    ----------
+    data
+        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
+    valid
+        Files to measure by; without them the last tenth of the data.
+    """
+    from regard.recipes import language, train_language_model
+
+    plan = language(tuple(map(str, data)))
+    return run.make(plan, {"data.valid": [str(path) for path in valid], **(changes or {})}, train_language_model)
+
+
+@train.command(name="translate")
+def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+    """A translator from pairs of sentences, for `regard translate`.
+
+    --model chooses Transformer or RNN (with --model.attention Additive, or without). Any setting can be changed with
+    a dotted option; --show-settings prints them all.
+
+    Parameters
+    ----------
+    train
+        Two files that run in parallel, or one with source and target in each row (.tsv, .csv, .jsonl, .parquet).
+    valid
+        The same, to measure by.
+    """
+    from regard.recipes import train_translator, translator
+
+    plan = translator(tuple(map(str, train)), tuple(map(str, valid)))
+    return run.make(plan, changes, train_translator)
+
+
+@train.command(name="classify")
+def train_classify(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+    """A classifier from labelled texts, for `regard classify`.
+
+    Any setting can be changed with a dotted option; --show-settings prints them all.
+
+    Parameters
+    ----------
+    train
+        Files with a label and a text in each row (.tsv, .csv, .jsonl, .parquet; also packed).
+    valid
+        The same, to measure by.
+    """
+    from regard.recipes import classifier, train_classifier
+
+    plan = classifier(tuple(map(str, train)), tuple(map(str, valid)))
+    return run.make(plan, changes, train_classifier)
