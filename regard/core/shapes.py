@@ -10,11 +10,11 @@ Found = Float[Tensor, "batch heads query size"]
 Pattern = Float[Tensor, "batch heads query slot"]  # a slot is a key, or what an attention folds keys into
 
 Tokens = Int[Tensor, "batch length"]
-Source = Int[Tensor, "batch source"]  # tokens of the text that a decoder looks back at
+Source = Int[Tensor, "texts source"]  # tokens of the text that a decoder looks back at
 Valid = Bool[Tensor, "batch length"]  # True: a real token, False: padding
-SourceValid = Bool[Tensor, "batch source"]
+SourceValid = Bool[Tensor, "texts source"]
 States = Float[Tensor, "batch length width"]
-Memory = Float[Tensor, "batch source width"]
+Memory = Float[Tensor, "texts source width"]  # beams of one text share a row of it
 Logits = Float[Tensor, "batch length vocab"]
 Images = Float[Tensor, "batch channels height breadth"]
 Labels = Float[Tensor, "batch labels"]

@@ -11,8 +11,8 @@ from regard.core.shapes import Logits, Tokens
 class State(Protocol):
     """What a model holds while it writes."""
 
-    def select(self, rows: Tensor) -> "State":
-        """These rows, in this order: finished texts leave, beams fork."""
+    def select(self, rows: Tensor, beams: int = 1) -> "State":
+        """These rows, in this order: finished texts leave, beams fork. Each text has `beams` rows, side by side."""
 
 
 @runtime_checkable

@@ -36,15 +36,11 @@ class Beam:
         texts = list(range(rows))  # which of the rows are still being written
         device = next(model.parameters()).device  # type: ignore[attr-defined]
         logits, state = model.step(torch.full((rows, 1), start, device=device), state)
-        chances = logits[:, -1].float().log_softmax(-1)
         sums = torch.zeros(rows, 1, device=device)  # log-probability of each beginning; at first there is only one
         written = torch.empty(rows, 1, 0, dtype=torch.long, device=device)
         for length in range(1, longest + 1):
-            vocab, beams = chances.shape[-1], sums.shape[1]
-            all_sums = (sums[:, :, None] + chances.view(len(texts), beams, vocab)).flatten(1)
-            # Twice as many as are kept: at most half of them end here.
-            best, spot = all_sums.topk(min(2 * self.width, beams * vocab), -1)
-            parent, token = spot // vocab, spot % vocab
+            beams = sums.shape[1]
+            best, parent, token = _likeliest(logits[:, -1].float(), sums, 2 * self.width)
             ends = (token == end) | (length == longest)
             for i, place in ends[:, : self.width].nonzero().tolist():  # the rest is only there to fill the beam
                 body, last = written[i, parent[i, place]].tolist(), int(token[i, place])
@@ -58,11 +54,23 @@ class Beam:
             if not open_ or length == longest:
                 break
             still = torch.tensor(open_, device=device)
-            state = state.select((still[:, None] * beams + parent[still]).flatten())
+            state = state.select((still[:, None] * beams + parent[still]).flatten(), parent.shape[1])
             texts, sums, written, token = [texts[i] for i in open_], sums[still], written[still], token[still]
             logits, state = model.step(token.view(-1, 1), state)
-            chances = logits[:, -1].float().log_softmax(-1)
         return [done.best() for done in finished]
+
+
+def _likeliest(scores: Tensor, sums: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The likeliest continuations of each text, twice as many as are kept since up to half of them end here.
+
+    Their sums, the beams they go on from, and their tokens. Only the best scores of a beam are made probabilities: the
+    whole vocabulary would be many times more.
+    """
+    texts, beams = sums.shape
+    top, token = scores.topk(min(most, scores.shape[-1]), -1)
+    top = (top - scores.logsumexp(-1, keepdim=True)).view(texts, beams, -1) + sums[:, :, None]
+    best, spot = top.flatten(1).topk(min(most, beams * top.shape[-1]), -1)
+    return best, spot // top.shape[-1], token.view(texts, -1).gather(1, spot)
 
 
 class Finished:

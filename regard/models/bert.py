@@ -10,6 +10,7 @@ from regard.core.errors import at_least
 from regard.core.shapes import Labels, Logits, States, Tokens, Valid
 from regard.parts.dropout import Dropout
 from regard.parts.embed import Words
+from regard.parts.linear import Linear
 from regard.parts.masks import Mask, Padding
 from regard.parts.norms import Norm
 from regard.parts.positions import Learned, Places, Position
@@ -102,7 +103,7 @@ class FillHead(nn.Module):
 
     def __init__(self, width: int, norm: Norm):
         super().__init__()
-        self.dense = nn.Linear(width, width)
+        self.dense = Linear(width, width)
         self.norm = norm.build(width)
 
     def forward(self, states: States) -> States:
@@ -113,9 +114,9 @@ class LabelHead(nn.Module):
     def __init__(self, width: int, labels: int, dropout: float):
         super().__init__()
         at_least(1, labels=labels)
-        self.pool = nn.Linear(width, width)
+        self.pool = Linear(width, width)
         self.drop = Dropout(dropout)
-        self.label = nn.Linear(width, labels)
+        self.label = Linear(width, labels)
 
     def forward(self, states: States) -> Labels:
         return self.label(self.drop(torch.tanh(self.pool(states[:, 0]))))

@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from regard.core.errors import ConfigError, at_least, share
 from regard.core.shapes import Logits, Memory, Source, SourceValid, States, Tokens
 from regard.parts.attention import Additive, Full
+from regard.parts.cache import KeyValues, other_texts
 from regard.parts.dropout import Dropout
 from regard.parts.embed import Words
+from regard.parts.linear import Linear
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
 from regard.parts.recurrent import LSTM, Carry, Cell, both_directions
@@ -50,12 +52,17 @@ class Recalling:
     valid: SourceValid | None
     carry: Carry
 
-    def select(self, rows: Tensor) -> "Recalling":
-        return Recalling(
-            self.memory[rows],
-            None if self.valid is None else self.valid[rows],
-            tuple(part[:, rows] for part in self.carry),
-        )
+    looked: KeyValues | None = None  # keys and values of the memory, while a text is written
+    beams: int = 1  # rows of the carry that share a row of memory
+
+    def select(self, rows: Tensor, beams: int = 1) -> "Recalling":
+        carried = replace(self, carry=tuple(part[:, rows] for part in self.carry), beams=beams)
+        texts = other_texts(rows, beams, len(self.memory), self.beams)
+        if texts is None:
+            return carried
+        if self.looked is not None:
+            self.looked.select(texts)
+        return replace(carried, memory=self.memory[texts], valid=None if self.valid is None else self.valid[texts])
 
 
 class RNNModel(nn.Module):
@@ -73,9 +80,13 @@ class RNNModel(nn.Module):
         begin(self)
 
     def forward(self, source: Source, target: Tokens, source_valid: SourceValid | None = None) -> Logits:
-        return self.step(target, self.begin(source, source_valid))[0]
+        return self.step(target, self.read(source, source_valid))[0]
 
     def begin(self, source: Source, valid: SourceValid | None = None) -> Recalling:
+        """The state for `step`: the source is read once."""
+        return replace(self.read(source, valid), looked=KeyValues(1))
+
+    def read(self, source: Source, valid: SourceValid | None = None) -> Recalling:
         memory, carry = self.encoder(self.drop(self.words(source)), valid=valid)
         return Recalling(memory, valid, both_directions(carry))
 
@@ -90,11 +101,12 @@ class RecurrentDecoder(nn.Module):
         super().__init__()
         self.cells = config.cell.build(config.width, config.width, config.layers, inner_dropout, both_ways=False)
         self.cross = MultiHead(config.width, 1, config.attention) if config.attention else None
-        self.combine = nn.Linear(2 * config.width, config.width) if config.attention else None
+        self.combine = Linear(2 * config.width, config.width) if config.attention else None
 
     def forward(self, x: States, state: Recalling) -> tuple[States, Carry]:
         states, carry = self.cells(x, state.carry)
         if self.cross is not None and self.combine is not None:
-            found = self.cross(states, state.memory, None if state.valid is None else Padding(state.valid))
+            padding = None if state.valid is None else Padding(state.valid)
+            found = self.cross(states, state.memory, padding, cache=state.looked)
             states = torch.tanh(self.combine(torch.cat([states, found], -1)))
         return states, carry

@@ -43,9 +43,12 @@ class Reading:
     valid: SourceValid | None
     cache: Cache
 
-    def select(self, rows: Tensor) -> "Reading":
-        self.cache.select(rows)
-        return replace(self, memory=self.memory[rows], valid=None if self.valid is None else self.valid[rows])
+    def select(self, rows: Tensor, beams: int = 1) -> "Reading":
+        texts = self.cache.texts(rows, beams)
+        self.cache.select(rows, beams)
+        if texts is None:
+            return self
+        return replace(self, memory=self.memory[texts], valid=None if self.valid is None else self.valid[texts])
 
 
 class TransformerModel(nn.Module):

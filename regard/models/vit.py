@@ -10,6 +10,7 @@ from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Images, Labels
 from regard.parts.dropout import Dropout
 from regard.parts.embed import Patches, first_token
+from regard.parts.linear import Linear
 from regard.parts.positions import Learned, Places, Position
 from regard.parts.start import begin
 from regard.parts.trunk import Trunk
@@ -43,7 +44,7 @@ class ViTModel(nn.Module):
         length = self.patches.count + (config.pool == "token")
         self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False, position=config.position or Learned(length))
-        self.label = nn.Linear(config.width, config.labels)
+        self.label = Linear(config.width, config.labels)
         begin(self, self.encoder.blocks, quiet=config.quiet)
 
     def forward(self, images: Images) -> Labels:

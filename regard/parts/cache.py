@@ -1,5 +1,6 @@
 """The cache: keys and values of what has been read or written, so that each new token is computed once."""
 
+import torch
 from torch import Tensor
 
 
@@ -8,57 +9,102 @@ class KeyValues:
 
     def __init__(self, capacity: int = 64):
         self.capacity, self.length = capacity, 0
-        self._keys: Tensor | None = None
-        self._values: Tensor | None = None
+        self._keys: Shelf | None = None
+        self._values: Shelf | None = None
+
+    @property
+    def rows(self) -> int:
+        return 0 if self._keys is None else self._keys.rows
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add tokens at the end; gives all that is stored."""
         end = self.length + keys.shape[2]
-        self._keys = self._make_room(self._keys, keys, end)
-        self._values = self._make_room(self._values, values, end)
-        self._keys[:, :, self.length : end] = keys
-        self._values[:, :, self.length : end] = values
+        if self._keys is None or self._values is None or end > self.capacity:
+            while self.capacity < end:
+                self.capacity *= 2
+            self._keys = Shelf(keys, self.capacity, self._keys, self.length)
+            self._values = Shelf(values, self.capacity, self._values, self.length)
+        self._keys.put(keys, self.length, end)
+        self._values.put(values, self.length, end)
         self.length = end
         return self.stored()
 
     def stored(self) -> tuple[Tensor, Tensor]:
         assert self._keys is not None, "nothing has been stored yet"
         assert self._values is not None
-        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
+        return self._keys.upto(self.length), self._values.upto(self.length)
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order: how beams fork, and finished texts leave."""
         if self._keys is not None and self._values is not None:
-            self._keys, self._values = self._keys.index_select(0, rows), self._values.index_select(0, rows)
+            self._keys.select(rows, self.length)
+            self._values.select(rows, self.length)
 
-    def _make_room(self, buffer: Tensor | None, new: Tensor, end: int) -> Tensor:
-        if buffer is not None and end <= buffer.shape[2]:
-            return buffer
-        while self.capacity < end:
-            self.capacity *= 2
-        batch, heads, _, size = new.shape
-        larger = new.new_empty(batch, heads, self.capacity, size)
-        if buffer is not None:
-            larger[:, :, : self.length] = buffer[:, :, : self.length]
-        return larger
+
+class Shelf:
+    """Room for the tokens of each row, (rows, tokens, heads, size): what a row holds is one stretch of memory.
+
+    Rows move between two such rooms in turn, for asking the system for new memory takes longer than filling it.
+    """
+
+    def __init__(self, like: Tensor, capacity: int, before: "Shelf | None", length: int):
+        batch, heads, _, size = like.shape
+        self.rows = batch
+        self._room = like.new_empty(batch, capacity, heads, size)
+        self._spare: Tensor | None = None
+        if before is not None:
+            self._room[:, :length] = before._room[: self.rows, :length]
+
+    def put(self, new: Tensor, start: int, end: int) -> None:
+        self._room[: self.rows, start:end] = new.transpose(1, 2)
+
+    def upto(self, length: int) -> Tensor:
+        return self._room[: self.rows, :length].transpose(1, 2)
+
+    def select(self, rows: Tensor, length: int) -> None:
+        if self._room.requires_grad:  # gradients flow through a copy only
+            self._room, self._spare, self.rows = self._room[rows], None, len(rows)
+            return
+        if self._spare is None or len(self._spare) < len(rows):
+            self._spare = self._room.new_empty(len(rows), *self._room.shape[1:])
+        torch.index_select(self._room[:, :length], 0, rows, out=self._spare[: len(rows), :length])
+        self._room, self._spare, self.rows = self._spare, self._room, len(rows)
 
 
 class Cache:
-    """One pair of caches a layer: what the text itself holds, and what it reads from its memory (cross-attention)."""
+    """One pair of caches a layer: what the text itself holds, and what it reads from its memory (cross-attention).
+
+    The beams of a text are rows of their own but share one row of memory, which is the larger part.
+    """
 
     def __init__(self, layers: int, capacity: int = 64):
         self.own = [KeyValues(capacity) for _ in range(layers)]
         self.memory = [KeyValues(1) for _ in range(layers)]  # filled once, at the first step
         self.last: Tensor | None = None  # the newest token of each row, for models that look at pairs
+        self.beams = 1
 
     @property
     def length(self) -> int:
         """Tokens read so far."""
         return self.own[0].length if self.own else 0
 
-    def select(self, rows: Tensor) -> "Cache":
-        """These rows of the batch, in this order; like every state of a decoder it gives what to go on with."""
-        for part in (*self.own, *self.memory):
-            part.select(rows)
+    def select(self, rows: Tensor, beams: int = 1) -> "Cache":
+        """These rows of the batch, in this order, `beams` of each text; gives the state to go on with."""
+        texts = self.texts(rows, beams)
+        for own in self.own:
+            own.select(rows)
+        if texts is not None:
+            for memory in self.memory:
+                memory.select(texts)
         self.last = None if self.last is None else self.last[rows]
+        self.beams = beams
         return self
+
+    def texts(self, rows: Tensor, beams: int) -> Tensor | None:
+        return other_texts(rows, beams, self.own[0].rows // self.beams if self.own else 0, self.beams)
+
+
+def other_texts(rows: Tensor, beams: int, texts: int, beams_before: int) -> Tensor | None:
+    """The rows of memory that these rows go on from; None where they are all `texts` of them, in order."""
+    needed = rows[::beams] // beams_before
+    return None if needed.tolist() == list(range(texts)) else needed

@@ -7,11 +7,12 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Images, Logits, States, Tokens
+from regard.parts.linear import Linear, Packable
 
 MOST_PAIRED = 1024
 
 
-class Words(nn.Module):
+class Words(nn.Module, Packable):
     """Tokens in, scores over the vocabulary out; tied, both directions share one table (Press & Wolf, 2017)."""
 
     def __init__(
@@ -35,8 +36,10 @@ class Words(nn.Module):
         return self.table(tokens) * self.scale
 
     def logits(self, states: States) -> Logits:
-        head = self.table.weight if self.head is None else self.head
-        return F.linear(states * self.logit_scale, head, self.head_bias)
+        return self.multiply(states * self.logit_scale, self.head_bias)
+
+    def matrix(self) -> Tensor:
+        return self.table.weight if self.head is None else self.head
 
 
 class PairTable(nn.Module):
@@ -65,7 +68,7 @@ class Patches(nn.Module):
             raise ConfigError(f"image {image} is not divisible by patch {patch}")
         self.image, self.patch = image, patch
         self.count = (image // patch) ** 2
-        self.project = nn.Linear(channels * patch * patch, width)
+        self.project = Linear(channels * patch * patch, width)
 
     def forward(self, images: Images) -> States:
         height, breadth = images.shape[-2:]
@@ -111,7 +114,7 @@ class CellPredictions(nn.Module):
 
     def __init__(self, categories: tuple[int, ...], width: int):
         super().__init__()
-        self.columns = nn.ModuleList(nn.Linear(width, max(count, 1)) for count in categories)
+        self.columns = nn.ModuleList(Linear(width, max(count, 1)) for count in categories)
 
     def forward(self, states: Float[Tensor, "batch row column width"]) -> list[Tensor]:
         return [column(states[:, :, j]) for j, column in enumerate(self.columns)]

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core.errors import at_least
+from regard.parts.linear import Linear
 
 Bend = Callable[[Tensor], Tensor]
 
@@ -104,8 +105,8 @@ Dense = ReLU | GELU | TanhGELU | SiLU | SquaredReLU | SwiGLU | GeGLU | NoFeed
 class Plain(nn.Module):
     def __init__(self, width: int, hidden: int, bend: Bend, bias: bool):
         super().__init__()
-        self.up = nn.Linear(width, hidden, bias=bias)
-        self.down = nn.Linear(hidden, width, bias=bias)
+        self.up = Linear(width, hidden, bias=bias)
+        self.down = Linear(hidden, width, bias=bias)
         self.bend = bend
 
     def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
@@ -115,9 +116,9 @@ class Plain(nn.Module):
 class Gated(nn.Module):
     def __init__(self, width: int, hidden: int, bend: Bend, bias: bool):
         super().__init__()
-        self.gate = nn.Linear(width, hidden, bias=bias)
-        self.up = nn.Linear(width, hidden, bias=bias)
-        self.down = nn.Linear(hidden, width, bias=bias)
+        self.gate = Linear(width, hidden, bias=bias)
+        self.up = Linear(width, hidden, bias=bias)
+        self.down = Linear(hidden, width, bias=bias)
         self.bend = bend
 
     def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:

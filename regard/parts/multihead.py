@@ -6,6 +6,7 @@ from regard.core.errors import ConfigError
 from regard.core.shapes import Memory, States
 from regard.parts.attention import Attention, Full
 from regard.parts.cache import KeyValues
+from regard.parts.linear import Linear
 from regard.parts.masks import Mask
 from regard.parts.norms import Norm
 from regard.parts.positions import Places, PositionCode
@@ -42,10 +43,10 @@ class MultiHead(nn.Module):
         self.groups = heads // (key_heads or heads)
         if self.groups * (key_heads or heads) != heads:
             raise ConfigError(f"heads {heads} is not divisible by key_heads {key_heads}")
-        self.query = nn.Linear(width, heads * self.size, bias=bias)
-        self.key = nn.Linear(width, (key_heads or heads) * self.size, bias=bias)
-        self.value = nn.Linear(width, (key_heads or heads) * self.size, bias=bias)
-        self.out = nn.Linear(heads * self.size, width, bias=bias if out_bias is None else out_bias)
+        self.query = Linear(width, heads * self.size, bias=bias)
+        self.key = Linear(width, (key_heads or heads) * self.size, bias=bias)
+        self.value = Linear(width, (key_heads or heads) * self.size, bias=bias)
+        self.out = Linear(heads * self.size, width, bias=bias if out_bias is None else out_bias)
         self.query_norm = norm.build(self.size) if norm else nn.Identity()
         self.key_norm = norm.build(self.size) if norm else nn.Identity()
         self.attend = attention.build(heads, self.size)
@@ -72,11 +73,14 @@ class MultiHead(nn.Module):
             if cache is not None:
                 k, v = cache.append(k, v)
         k, v = self._share(k), self._share(v)
+        beams = len(q) // len(k)  # rows of x that share a row of memory
+        q = _side_by_side(q, beams)
         if self.pattern.watched:
             found, pattern = self.attend.watch(q, k, v, mask, bias)
-            self.pattern(pattern)
+            self.pattern(_apart(pattern, beams))
         else:
             found = self.attend(q, k, v, mask, bias)
+        found = _apart(found, beams)
         return self.out(found.transpose(1, 2).flatten(2))
 
     def _keys_and_values(
@@ -92,3 +96,12 @@ class MultiHead(nn.Module):
 
     def _share(self, x: Tensor) -> Tensor:
         return x if self.groups == 1 else x.repeat_interleave(self.groups, 1)
+
+
+def _side_by_side(q: Tensor, beams: int) -> Tensor:
+    """Rows that share a memory as more queries of one row."""
+    return q if beams == 1 else q.unflatten(0, (-1, beams)).transpose(1, 2).flatten(2, 3)
+
+
+def _apart(found: Tensor, beams: int) -> Tensor:
+    return found if beams == 1 else found.unflatten(2, (beams, -1)).transpose(1, 2).flatten(0, 1)

@@ -108,7 +108,7 @@ def test_without_attention_only_the_encoders_last_state_is_known():
     for attention, knows in ((None, False), (Additive(), True)):
         writer = Writer(replace(BASES[RNN], attention=attention))
         state = writer.begin()
-        other = replace(state, memory=torch.randn_like(state.memory))
+        other = replace(writer.begin(), memory=torch.randn_like(state.memory))
         tokens = writer.tokens(4)
         same = torch.equal(writer.model.step(tokens, state)[0], writer.model.step(tokens, other)[0])
         assert same != knows
