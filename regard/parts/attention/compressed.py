@@ -54,7 +54,7 @@ class CompressedAttention(Attention):
         A query that comes after n·stride keys sees the slots 0 to n. So one query out of every stride is a causal text
         beside its slots, and the others are more such texts: they become heads.
         """
-        batch, heads, length, size = q.shape
+        heads, length = q.shape[1:3]
         count = length // self.stride + 1
         q = F.pad(q, (0, 0, 1, count * self.stride - length - 1))  # a query counts the keys up to itself: from 1
         texts = q.unflatten(-2, (count, self.stride)).transpose(-2, -3)
