@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from regard.tasks.scores import ROUGE, rouge_protocol, summary_scores
 from regard.tasks.summarise import first_words
 from tests.command import regard
 
-WORDS = "red blue green old new big small fast dog cat car tree".split()
+WORDS = ["red", "blue", "green", "old", "new", "big", "small", "fast", "dog", "cat", "car", "tree"]
 SMALL = ["--training.batch=32", "--model.width=32", "--model.heads=2", "--data.tokenizer.vocab=300"]
 QUICK = ["--steps=150", "--model.dropout=0", "--training.average=0", "--training.check-every=1000"]
 QUICK += ["--training.optimiser.rate=0.01", "--training.schedule.warmup=10"]
@@ -88,7 +89,7 @@ def test_documents_are_cut_alike_in_learning_and_in_use(
     out = tmp_path / "run"
     assert regard("train", "summarise", "--out", out, *data(files), *SMALL, "--steps=2", "--task.longest=5") == 0
     error = capsys.readouterr().err
-    assert "of 400 sources have more than 5 tokens: the rest is not read" in error
+    assert re.search(r"train: \d+ of \d+ sources have more than 5 tokens: the rest is not read", error)
     assert yaml.safe_load((out / "config.yaml").read_text())["task"]["longest"] == 5
     run = load_run(out)
     long = "red blue green old new big small fast dog cat car tree"

@@ -31,7 +31,7 @@ def prepare_pairs(
         tokenizer = Tokenizer.load(folder / TOKENIZER)
     else:
         tokenizer = tokenizing.train(text for pair in texts["train"] for text in pair)
-    rows = {name: _cut(_encode(texts[name], tokenizer), longest, name) for name in ("train", "valid")}
+    rows = {name: _encode(texts[name], tokenizer, longest, name) for name in ("train", "valid")}
     return Prepared(
         plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
         train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed),
@@ -48,17 +48,13 @@ def with_vocab(model: Model, vocab: int) -> Model:
     return replace(model, vocab=vocab)
 
 
-def _encode(pairs: Sequence[TextPair], tokenizer: Tokenizer) -> list[Row]:
-    sources = tokenizer.encode([source for source, _ in pairs])
-    targets = tokenizer.encode([target for _, target in pairs])
-    return list(zip(sources, targets, strict=True))
-
-
-def _cut(rows: list[Row], longest: int | None, name: str) -> list[Row]:
-    if longest is None:
-        return rows
-    longer = sum(len(source) > longest for source, _ in rows)
+def _encode(pairs: Sequence[TextPair], tokenizer: Tokenizer, longest: int | None, name: str) -> list[Row]:
+    """Tokens of both sides; how many sources are cut is told on screen, each of them counted once."""
+    texts = list(dict.fromkeys(source for source, _ in pairs))  # a source with several targets comes several times
+    sources = dict(zip(texts, tokenizer.encode(texts), strict=True))
+    longer = sum(longest is not None and len(tokens) > longest for tokens in sources.values())
     if longer:
-        told = f"{name}: {longer:,} of {len(rows):,} sources have more than {longest} tokens: the rest is not read"
+        told = f"{name}: {longer:,} of {len(texts):,} sources have more than {longest} tokens: the rest is not read"
         print(told, file=sys.stderr)
-    return [(source[:longest], target) for source, target in rows]
+    targets = tokenizer.encode([target for _, target in pairs])
+    return [(sources[source][:longest], target) for (source, _), target in zip(pairs, targets, strict=True)]
