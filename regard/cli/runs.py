@@ -33,7 +33,8 @@ def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256) ->
     run
         Run folder.
     files
-        Files as in training: text for a language model; two parallel files or one of pairs for a translator.
+        Files as in training: text for a language model; two parallel files or one of pairs for a translator
+        or a summariser, which is compared with the first words of each document.
     json
         Print one JSON object.
     longest

@@ -106,8 +106,8 @@ def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), 
 def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
     """A translator from pairs of sentences, for `regard translate`.
 
-    --model chooses Transformer or RNN (with --model.attention Additive, or without). Any setting can be changed with
-    a dotted option; --show-settings prints them all.
+    --model chooses Transformer, RNN (with --model.attention Additive, or without) or DecoderOnly. Any setting can be
+    changed with a dotted option; --show-settings prints them all.
 
     Parameters
     ----------
@@ -120,6 +120,28 @@ def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...
 
     plan = translator(tuple(map(str, train)), tuple(map(str, valid)))
     return run.make(plan, changes, train_translator)
+
+
+@train.command(name="summarise")
+def train_summarise(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+    """A summariser from documents and their summaries, for `regard summarise`.
+
+    --model chooses Transformer, RNN or DecoderOnly; for long documents --model DecoderOnly --model.attention Window
+    --model.alternate Compressed, with --task.longest tokens read of each. Any setting can be changed with a dotted
+    option; --show-settings prints them all.
+
+    Parameters
+    ----------
+    train
+        One file with a document and its summary, or several, in each row (.tsv, .csv, .jsonl, .parquet; also packed),
+        or two that run in parallel.
+    valid
+        The same, to measure by.
+    """
+    from regard.recipes import summariser, train_summariser
+
+    plan = summariser(tuple(map(str, train)), tuple(map(str, valid)))
+    return run.make(plan, changes, train_summariser)
 
 
 @train.command(name="classify")

@@ -71,6 +71,24 @@ def generate(
 
 
 @app.command
+def summarise(run: Path, *, longest: int = 128) -> None:
+    """Summarise the lines of standard input, one document a line.
+
+    Parameters
+    ----------
+    run
+        Run folder of a summariser.
+    longest
+        Most tokens to write for a document.
+    """
+    loaded, texts = regard.load(run), read_lines()
+    if cut := loaded.how_many_cut(texts):
+        print(f"{cut:,} of {len(texts):,} documents are longer than what is read of them: cut", file=sys.stderr)
+    for answer in loaded.summarise(texts, longest):
+        print(answer)
+
+
+@app.command
 def translate(run: Path, *, longest: int = 256) -> None:
     """Translate the lines of standard input.
 

@@ -42,12 +42,13 @@ def kind_of(path: Path) -> str:
 
 
 def read_rows(path: Path, names: Sequence[str], more: bool = False) -> Iterator[Row]:
-    """Records with these fields. `more` allows further fields after the last, such as several references."""
+    """Records with these fields. `more` allows further fields after the last, such as several references: further
+    columns of a .tsv, or a list in a .jsonl or .parquet."""
     kind = kind_of(path)
     if kind == ".parquet":
-        return _parquet(path, names)
+        return _parquet(path, names, more)
     if kind == ".jsonl":
-        return _jsonl(path, names)
+        return _jsonl(path, names, more)
     if kind == ".csv":
         return _csv(path, names)
     return _tabbed(path, names, more)
@@ -124,7 +125,7 @@ def _csv(path: Path, names: Sequence[str]) -> Iterator[Row]:
         raise UserError(f"{path}, line {reader.line_num}: is not CSV ({error})") from None
 
 
-def _jsonl(path: Path, names: Sequence[str]) -> Iterator[Row]:
+def _jsonl(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
     for number, line in read_lines(path):
         if not line.strip():
             continue
@@ -137,10 +138,10 @@ def _jsonl(path: Path, names: Sequence[str]) -> Iterator[Row]:
         for name in names:
             if name not in record:
                 raise UserError(f"{path}, line {number}: has no {name!r}; {did_you_mean(name, record)}")
-        yield Row(path, number, tuple(_as_text(record[name]) for name in names))
+        yield Row(path, number, _fields([record[name] for name in names], more))
 
 
-def _parquet(path: Path, names: Sequence[str]) -> Iterator[Row]:
+def _parquet(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
     import pyarrow
     import pyarrow.parquet
 
@@ -151,7 +152,7 @@ def _parquet(path: Path, names: Sequence[str]) -> Iterator[Row]:
         for batch in file.iter_batches(batch_size=4096, columns=columns):
             for values in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
                 number += 1
-                yield Row(path, number, tuple(map(_as_text, values)))
+                yield Row(path, number, _fields(values, more))
     except (OSError, pyarrow.ArrowException) as error:
         raise UserError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from None
 
@@ -164,6 +165,13 @@ def _places(path: Path, header: Sequence[str], names: Sequence[str]) -> list[int
         return list(range(len(names)))
     missing = next(name for name in names if name not in header)
     raise UserError(f"{path}: has no column {missing!r}; {did_you_mean(missing, header)}")
+
+
+def _fields(values: Sequence[Any], more: bool) -> tuple[str, ...]:
+    """Values as text; with `more` a list in the last place is several fields, and an empty one an empty field."""
+    *first, last = values
+    several = (last or [None]) if more and isinstance(last, list) else [last]
+    return tuple(map(_as_text, [*first, *several]))
 
 
 def _as_text(value: Any) -> str:

@@ -1,7 +1,7 @@
 """Pairs from files: two that run in parallel, line by line, or one with a source and a target in each row."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from regard.data.files import read_lines, read_rows
 from regard.text import BPE, Tokenizing
 
 Pair = tuple[str, str]
+Referenced = tuple[str, tuple[str, ...]]  # a source, and every target that is right for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,14 +26,33 @@ class PairFiles:
 
     def pairs(self) -> dict[str, list[Pair]]:
         """The pairs to train on and to measure by. A pair with an empty side teaches nothing and is left out."""
-        return {name: _filled(getattr(self, name)) for name in ("train", "valid")}
+        return {name: first_targets(rows) for name, rows in self.referenced().items()}
+
+    def referenced(self) -> dict[str, list[Referenced]]:
+        """The same with all targets of each source."""
+        return {name: read_filled(getattr(self, name)) for name in ("train", "valid")}
+
+
+def first_targets(rows: Sequence[Referenced]) -> list[Pair]:
+    return [(source, targets[0]) for source, targets in rows]
+
+
+def all_targets(rows: Sequence[Referenced]) -> list[Pair]:
+    """A pair for each target: there is something to learn from every one."""
+    return [(source, target) for source, targets in rows for target in targets]
 
 
 def read_pairs(files: tuple[str, ...]) -> Iterator[Pair]:
     """Every pair of one file or of two parallel ones."""
+    for source, targets in read_referenced(files):
+        yield source, targets[0]
+
+
+def read_referenced(files: tuple[str, ...]) -> Iterator[Referenced]:
+    """Every source with all its targets; of two parallel files each line has one."""
     if len(files) == 1:
         for row in read_rows(Path(files[0]), ["source", "target"], more=True):
-            yield row.fields[0], row.fields[1]
+            yield row.fields[0], row.fields[1:]
         return
     sources, targets = (read_lines(Path(file)) for file in files)
     while True:
@@ -43,12 +63,14 @@ def read_pairs(files: tuple[str, ...]) -> Iterator[Pair]:
             number = (source or target or (0, ""))[0]
             longer, shorter = files if target is None else files[::-1]
             raise UserError(f"{longer}, line {number}: has no partner, for {shorter} ends before it")
-        yield source[1], target[1]
+        yield source[1], (target[1],)
 
 
-def _filled(files: tuple[str, ...]) -> list[Pair]:
-    pairs = list(read_pairs(files))
-    filled = [pair for pair in pairs if pair[0].strip() and pair[1].strip()]
+def read_filled(files: tuple[str, ...]) -> list[Referenced]:
+    """Sources and targets that are not empty; what is left out is counted on screen."""
+    pairs = list(read_referenced(files))
+    kept = [(source, tuple(target for target in targets if target.strip())) for source, targets in pairs]
+    filled = [(source, targets) for source, targets in kept if source.strip() and targets]
     if not filled:
         raise UserError(f"{', '.join(files)}: no pairs")
     if len(filled) < len(pairs):

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from regard.core.errors import ConfigError, at_least
-from regard.core.shapes import Logits, Tokens
+from regard.core.shapes import Logits, States, Tokens
 from regard.parts.cache import Cache
 from regard.parts.dropout import Dropout
 from regard.parts.embed import PairTable, Words
@@ -17,7 +17,9 @@ from regard.parts.trunk import Trunk
 
 
 @dataclass(frozen=True, kw_only=True)
-class GPT(Trunk):
+class LeftToRight(Trunk):
+    """The settings of a decoder by itself, whatever it is given to read."""
+
     vocab: int = 0  # 0: counted from the data when a run is made
     position: Position = Rotary()
     tied: bool = True  # the head shares the table of the words
@@ -30,12 +32,15 @@ class GPT(Trunk):
         if self.cap is not None and not self.cap > 0:
             raise ConfigError(f"cap: must be more than 0, not {self.cap}")
 
+
+@dataclass(frozen=True, kw_only=True)
+class GPT(LeftToRight):
     def build(self) -> "GPTModel":
         return GPTModel(self)
 
 
 class GPTModel(nn.Module):
-    def __init__(self, config: GPT):
+    def __init__(self, config: LeftToRight):
         super().__init__()
         self.config = config
         self.words = Words(config.vocab, config.width, tied=config.tied)
@@ -57,6 +62,12 @@ class GPTModel(nn.Module):
 
         Padding on the right needs no mask: nothing before it can look there. A mask of your own can only hide more.
         """
+        return self.scores(self.read(tokens, mask, places, cache))
+
+    def read(
+        self, tokens: Tokens, mask: Mask | None = None, places: Places | None = None, cache: Cache | None = None
+    ) -> States:
+        """The states that scores are made from: where few scores are wanted, the rest of them need not be made."""
         start = cache.length if cache else 0
         places = places or Places.counting(tokens.shape[1], start, tokens.device)
         x = self.words(tokens)
@@ -66,7 +77,10 @@ class GPTModel(nn.Module):
             cache.last = tokens[:, -1:]
         x = self.drop(self.decoder.position.embed(x, places))
         mask = Causal() if mask is None else Causal() & mask
-        logits = self.words.logits(self.decoder(x, mask, places, cache=cache))
+        return self.decoder(x, mask, places, cache=cache)
+
+    def scores(self, states: States) -> Logits:
+        logits = self.words.logits(states)
         return logits if self.config.cap is None else self.config.cap * torch.tanh(logits / self.config.cap)
 
     def begin(self, capacity: int = 64) -> Cache:

@@ -39,15 +39,15 @@ class NPT(Trunk):
 
 
 class NPTModel(nn.Module):
-    """`layers` counts pairs: one block between rows and one between attributes."""
+    """`layers` counts pairs: one block between rows and one between attributes, which is every second."""
 
     def __init__(self, config: NPT):
         super().__init__()
         self.config = config
         self.cells = Cells(config.categories, config.width)
         self.drop = Dropout(config.dropout)
-        self.rows = nn.ModuleList(config.block() for _ in range(config.layers))
-        self.columns = nn.ModuleList(config.block() for _ in range(config.layers))
+        self.rows = nn.ModuleList(config.block(0) for _ in range(config.layers))
+        self.columns = nn.ModuleList(config.block(1) for _ in range(config.layers))
         self.norm = config.last_norm()
         self.predict = CellPredictions(config.categories, config.width)
         begin(self, [*self.rows, *self.columns], quiet=config.quiet)

@@ -25,6 +25,7 @@ class Trunk:
     key_heads: int | None = None  # None: as many as heads; fewer share keys and values in groups
     size: int | None = None  # of a head; None: width divided among the heads
     attention: Attention = Full()
+    alternate: Attention | None = None  # in every second block, in place of `attention` (Liu et al., 2018)
     position: Position = Sinusoid()
     feed: Feed = GELU()
     norm: Norm = LayerNorm()
@@ -47,15 +48,13 @@ class Trunk:
         if self.key_heads is not None and self.heads % self.key_heads:
             raise ConfigError(f"key_heads: heads {self.heads} is not divisible by {self.key_heads}")
 
-    def block(self, *, causal: bool = False, cross: bool = False) -> Block:
-        """A block of an encoder, or with `causal` of a decoder, or with `cross` of one that reads a memory."""
-        kind = type(self.attention).__name__
-        if causal and not self.attention.hides_future:
-            raise ConfigError(f"attention: {kind} cannot hide the future, and this model writes left to right")
-        looks_across = self.attention if isinstance(self.attention, Full | Additive) else Full()
+    def block(self, number: int = 0, *, cross: bool = False) -> Block:
+        """The block that stands at this place of a row, counted from 0; with `cross` one that reads a memory."""
+        attention = self.alternate if self.alternate is not None and number % 2 else self.attention
+        looks_across = attention if isinstance(attention, Full | Additive) else Full()
         return Block(
             self.width,
-            attend=self._heads(self.attention),
+            attend=self._heads(attention),
             feed=self.feed.build(self.width, self.bias if self.feed_bias is None else self.feed_bias),
             norm=self.norm,
             wiring=self.wiring,
@@ -68,17 +67,26 @@ class Trunk:
     ) -> Stack:
         """Blocks in a row with their position code."""
         position = position or self.position
-        if position.relates and not self.attention.takes_bias:
-            name, kind = type(position).__name__, type(self.attention).__name__
-            raise ConfigError(f"position: {name} adds to the score of each key, and {kind} attention has none")
+        self._check("attention", self.attention, causal, position)
+        if self.alternate is not None:
+            self._check("alternate", self.alternate, causal, position)
         size = self.size or head_size(self.width, self.heads)
         code = position.build(self.width, self.heads, size, causal)
-        blocks = [self.block(causal=causal, cross=cross) for _ in range(layers or self.layers)]
+        blocks = [self.block(number, cross=cross) for number in range(layers or self.layers)]
         return Stack(blocks, code, self.last_norm(), self.recall)
 
     def last_norm(self) -> nn.Module:
         """What ends a row of blocks: pre-norm blocks leave their sum unnormed."""
         return self.norm.build(self.width) if self.wiring.ends_with_norm else nn.Identity()
+
+    @staticmethod
+    def _check(name: str, attention: Attention, causal: bool, position: Position) -> None:
+        kind = type(attention).__name__
+        if causal and not attention.hides_future:
+            raise ConfigError(f"{name}: {kind} cannot hide the future, and this model writes left to right")
+        if position.relates and not attention.takes_bias:
+            code = type(position).__name__
+            raise ConfigError(f"position: {code} adds to the score of each key, and {kind} attention has none")
 
     def _heads(self, attention: Attention) -> MultiHead:
         return MultiHead(

@@ -4,6 +4,7 @@ from regard.recipes.classifier import classifier, train_classifier
 from regard.recipes.dates import dates, dates_quick
 from regard.recipes.language import language, train_language_model
 from regard.recipes.plan import Plan, settle
+from regard.recipes.summariser import summariser, train_summariser
 from regard.recipes.translator import share_right, train_translator, translator
 
 __all__ = [
@@ -14,8 +15,10 @@ __all__ = [
     "language",
     "settle",
     "share_right",
+    "summariser",
     "train_classifier",
     "train_language_model",
+    "train_summariser",
     "train_translator",
     "translator",
 ]

@@ -6,14 +6,15 @@ from typing import Any
 
 from regard.core.errors import UserError
 from regard.data.labelled import read_labelled
-from regard.data.pair_files import read_pairs
+from regard.data.pair_files import read_filled, read_pairs
 from regard.data.tokens import read_tokens, write_tokens
 from regard.data.windows import Windows
+from regard.recipes.summariser import score_summaries, usual_length
 from regard.run import Run, read_config
-from regard.tasks import Classify, LanguageModel, Translate
+from regard.tasks import Classify, LanguageModel, Summarise, Translate
 from regard.tasks.classify import label_scores
 from regard.tasks.language import language_scores
-from regard.tasks.scores import signatures, translation_scores
+from regard.tasks.scores import rouge_protocol, signatures, translation_scores
 from regard.train import evaluate
 
 ROWS = 64  # in a batch: only speed depends on it
@@ -29,6 +30,8 @@ def measure(run: Run, files: tuple[str, ...], longest: int = 256) -> dict[str, A
         return _labels(run, files)
     if isinstance(run.task, Translate):
         return _translation(run, files, longest)
+    if isinstance(run.task, Summarise):
+        return _summaries(run, files, longest)
     raise UserError(f"{run.path}: says nothing of the task it was trained for, so nothing can be measured")
 
 
@@ -60,3 +63,14 @@ def _translation(run: Run, files: tuple[str, ...], longest: int) -> dict[str, An
     answers = run.translate([source for source, _ in pairs], longest)
     scores = translation_scores(answers, [target for _, target in pairs])
     return {**scores, "pairs": len(pairs), "signatures": signatures()}
+
+
+def _summaries(run: Run, files: tuple[str, ...], longest: int) -> dict[str, Any]:
+    documents = read_filled(files)
+    words = usual_length([targets for _, targets in documents])
+    return {
+        **score_summaries(run, documents, longest),
+        "documents": len(documents),
+        "cut": run.how_many_cut([source for source, _ in documents]),  # longer than what is read of them
+        "protocol": f"{rouge_protocol()}; first_words: the first {words} words of each document",
+    }

@@ -2,24 +2,20 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data import Pairs
 from regard.data.dates import Dates
 from regard.data.pair_files import PairFiles
-from regard.models import RNN, Model, Transformer
+from regard.models import Transformer
 from regard.parts import ReLU
+from regard.recipes.pairs import TextPair, prepare_pairs
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
-from regard.run import TOKENIZER, Run
+from regard.run import Run
 from regard.tasks import Translate
 from regard.tasks.scores import translation_scores
-from regard.text import Tokenizer
 from regard.train import AdamW, Cosine, Report, Training
-
-TextPair = tuple[str, str]
 
 
 def translator(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
@@ -47,39 +43,16 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     if not isinstance(plan.data, Dates | PairFiles):
         raise ConfigError(f"data: {type(plan.data).__name__} holds no pairs to translate")
     texts = plan.data.pairs()
-    if resume and (folder / TOKENIZER).exists():
-        tokenizer = Tokenizer.load(folder / TOKENIZER)
-    else:
-        tokenizer = plan.data.tokenizer.train(text for pair in texts["train"] for text in pair)
-    rows = {name: _encode(pairs, tokenizer) for name, pairs in texts.items()}
     measured = texts.get("test", texts["valid"])
 
     def score(run: Run) -> dict[str, float]:
         answers = run.translate([source for source, _ in measured])
         return translation_scores(answers, [target for _, target in measured])
 
-    return Prepared(
-        plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
-        train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed),
-        valid=Pairs(rows["valid"], tokenizer, plan.training.batch),
-        tokenizer=tokenizer,
-        score=score,
-    )
-
-
-def with_vocab(model: Model, vocab: int) -> Model:
-    if not isinstance(model, Transformer | RNN):
-        raise ConfigError(f"model: {type(model).__name__} does not translate; choose Transformer or RNN")
-    return replace(model, vocab=vocab)
+    return prepare_pairs(plan, texts, plan.data.tokenizer, score, folder, resume)
 
 
 def share_right(run: Run, pairs: Sequence[TextPair]) -> float:
     """The share of pairs whose target the model writes exactly."""
     answers = run.translate([source for source, _ in pairs])
     return sum(answer == target for answer, (_, target) in zip(answers, pairs, strict=True)) / len(pairs)
-
-
-def _encode(pairs: Sequence[TextPair], tokenizer: Tokenizer) -> list[tuple[list[int], list[int]]]:
-    sources = tokenizer.encode([source for source, _ in pairs])
-    targets = tokenizer.encode([target for _, target in pairs])
-    return list(zip(sources, targets, strict=True))

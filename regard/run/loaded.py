@@ -12,9 +12,9 @@ from regard.core import tensors
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError, UserError, at_least
 from regard.decode import Sampling
-from regard.models import GPT, RNN, Model, Transformer
+from regard.models import GPT, FromSource, Model
 from regard.run.folder import CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
-from regard.tasks import Classify, Task
+from regard.tasks import Classify, Summarise, Task
 from regard.tasks.classify import label_chances
 from regard.tasks.language import generate
 from regard.tasks.translate import translate
@@ -33,12 +33,28 @@ class Run:
     extra: Mapping[str, Any] = field(default_factory=dict)  # what another library's folder says beside the model
 
     def translate(self, texts: list[str], longest: int = 256) -> list[str]:
-        if not isinstance(self.config, Transformer | RNN):
+        if not isinstance(self.config, FromSource):
             raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which does not translate")
         if self.tokenizer is None:
             raise UserError(f"{self.path}: has no {TOKENIZER} that regard can use, so it translates tokens but no text")
         at_least(1, longest=longest)
         return translate(self.model, self.tokenizer, texts, longest)
+
+    def summarise(self, texts: list[str], longest: int = 128) -> list[str]:
+        """A summary of each document, of at most `longest` tokens."""
+        task, tokenizer = self._summarising()
+        at_least(1, longest=longest)
+        return translate(self.model, tokenizer, texts, longest, most_read=task.longest)
+
+    def how_many_cut(self, texts: list[str]) -> int:
+        """How many documents are longer than what is read of them."""
+        task, tokenizer = self._summarising()
+        return sum(len(tokens) > task.longest for tokens in tokenizer.encode(texts))
+
+    def _summarising(self) -> tuple[Summarise, Tokenizer]:
+        if not isinstance(self.task, Summarise) or self.tokenizer is None:
+            raise UserError(f"{self.path}: was not trained to summarise")
+        return self.task, self.tokenizer
 
     def generate(
         self, prompt: str = "", tokens: int = 200, sampling: Sampling = Sampling(), stop: tuple[str, ...] = ()

@@ -3,8 +3,9 @@
 from regard.tasks.base import Batch, Batches, Loss
 from regard.tasks.classify import Classify
 from regard.tasks.language import LanguageModel
+from regard.tasks.summarise import Summarise
 from regard.tasks.translate import Translate
 
-Task = Translate | LanguageModel | Classify
+Task = Translate | LanguageModel | Classify | Summarise
 
-__all__ = ["Batch", "Batches", "Classify", "LanguageModel", "Loss", "Task", "Translate"]
+__all__ = ["Batch", "Batches", "Classify", "LanguageModel", "Loss", "Summarise", "Task", "Translate"]

@@ -1,6 +1,9 @@
 """Scores of written text against references, as the field cites them."""
 
 from collections.abc import Sequence
+from importlib.metadata import version
+
+ROUGE = ["rouge1", "rouge2", "rougeL"]
 
 
 def translation_scores(answers: Sequence[str], references: Sequence[str]) -> dict[str, float]:
@@ -24,3 +27,20 @@ def signatures() -> dict[str, str]:
     for metric in metrics.values():
         metric.corpus_score(["a"], [["a"]])  # a signature knows the number of references only afterwards
     return {name: str(metric.get_signature()) for name, metric in metrics.items()}
+
+
+def summary_scores(answers: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
+    """ROUGE (Lin, 2004) as Google's rouge-score counts it; `rouge_protocol` says what that is."""
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(ROUGE, use_stemmer=True)
+    found = [scorer.score_multi(list(right), answer) for answer, right in zip(answers, references, strict=True)]
+    return {name: 100 * sum(one[name].fmeasure for one in found) / max(len(found), 1) for name in ROUGE}
+
+
+def rouge_protocol() -> str:
+    return (
+        f"rouge-score {version('rouge-score')}: F1 of words (rouge1), pairs of words (rouge2) and longest common "
+        "subsequence (rougeL), times 100; lower case, letters a-z and digits only, Porter stems; each score takes the "
+        "best of several references; mean over documents"
+    )

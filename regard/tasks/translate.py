@@ -24,28 +24,35 @@ class Translate:
         share(smoothing=self.smoothing)
 
     def loss(self, model: nn.Module, batch: PairBatch) -> Loss:
-        return self._cross_entropy(model, batch, self.smoothing if model.training else 0.0)
+        return target_loss(model, batch, self.smoothing if model.training else 0.0)
 
-    def _cross_entropy(self, model: nn.Module, batch: PairBatch, smoothing: float) -> Loss:
-        logits = model(batch.source, batch.target, batch.source_valid)
-        answer = batch.answer.masked_fill(~batch.answer_valid, -100)
-        total = F.cross_entropy(
-            logits.flatten(0, 1).float(),
-            answer.flatten(),
-            ignore_index=-100,
-            reduction="sum",
-            label_smoothing=smoothing,
-        )
-        return Loss(total, batch.answer_valid.sum())
+
+def target_loss(model: nn.Module, batch: PairBatch, smoothing: float) -> Loss:
+    """How surprised a model is by the targets, each word after its source and the words before it."""
+    logits = model(batch.source, batch.target, batch.source_valid)
+    answer = batch.answer.masked_fill(~batch.answer_valid, -100)
+    total = F.cross_entropy(
+        logits.flatten(0, 1).float(),
+        answer.flatten(),
+        ignore_index=-100,
+        reduction="sum",
+        label_smoothing=smoothing,
+    )
+    return Loss(total, batch.answer_valid.sum())
 
 
 def translate(
-    model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], longest: int = 256, batch: int = 128
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    longest: int = 256,
+    batch: int = 128,
+    most_read: int | None = None,
 ) -> list[str]:
-    """The likeliest target of each text, similar lengths together."""
+    """The likeliest target of each text, similar lengths together; of a text at most `most_read` tokens are read."""
     was_training = model.training
     model.eval()
-    sources = tokenizer.encode(texts)
+    sources = [tokens[:most_read] for tokens in tokenizer.encode(texts)]
     order = sorted(range(len(texts)), key=lambda row: len(sources[row]))
     answers = [""] * len(texts)
     for first in range(0, len(order), batch):

@@ -39,6 +39,8 @@ PLAIN_VIT = ViT(labels=2, width=8, layers=1, heads=2, image=8, patch=4)
     ("config", "part"),
     [
         (replace(GPT2, attention=BigBird(block=4)), "attention"),
+        (replace(GPT2, alternate=BigBird(block=4)), "alternate"),
+        (replace(PLAIN_BERT, alternate=Full()), "alternate"),
         (replace(GPT2, feed=Experts()), "feed"),
         (replace(GPT2, feed=NoFeed()), "feed"),
         (replace(GPT2, feed=SwiGLU()), "feed"),

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, RNN, Model, NameLabel, Transformer, ViT
+from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, FromSource, Model, NameLabel, Transformer, ViT
 from regard.parts import Tree
 from tests.helpers import every_small, tree_places, valid_of, variants
 from tests.models.leaks import check_no_future_leak
@@ -22,12 +22,14 @@ BASES: dict[type, Any] = {
     GPT: GPT(vocab=VOCAB, **SIZES),
     BERT: BERT(vocab=VOCAB, **SIZES),
     Transformer: Transformer(vocab=VOCAB, **SIZES),
+    DecoderOnly: DecoderOnly(vocab=VOCAB, **SIZES),
     ViT: ViT(labels=4, image=20, **SIZES),
     NPT: NPT(categories=COLUMNS, **SIZES),
     RNN: RNN(vocab=VOCAB, width=16, layers=2),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"key_heads": 1}, {"bias": False, "size": 4}],
+    DecoderOnly: [{"tied": False}, {"pairs": True}, {"cap": 2.0}],
     BERT: [{"head": NameLabel(3)}],
     Transformer: [{"target_vocab": 7, "decoder_layers": 1, "tied": False}, {"logit_bias": True, "key_heads": 1}],
     ViT: [{"pool": "mean"}],
@@ -94,8 +96,8 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
             return {"tokens": tokens}
         case BERT():
             return {"tokens": tokens, "valid": valid, "segments": torch.randint(2, tokens.shape), "places": places}
-        case Transformer() | RNN():
-            target = torch.randint(config.target_vocab or VOCAB, (batch, 8))
+        case Transformer() | RNN() | DecoderOnly():
+            target = torch.randint(getattr(config, "target_vocab", None) or VOCAB, (batch, 8))
             given = {"source": tokens, "target": target, "source_valid": valid}
             return given | ({"source_places": places} if isinstance(config, Transformer) else {})
         case ViT():
@@ -142,7 +144,7 @@ class Writer:
     def __init__(self, config: Any, lengths: list[int] = LENGTHS):
         self.model = build(config)
         self.vocab = getattr(config, "target_vocab", None) or config.vocab
-        self.source = inputs_for(config, lengths) if hasattr(config, "target_vocab") else {}
+        self.source = inputs_for(config, lengths) if isinstance(config, FromSource) else {}
         self.source.pop("target", None)
 
     def __call__(self, tokens: Tensor) -> Tensor:

@@ -1,0 +1,60 @@
+"""What every run from pairs of texts shares: one tokenizer for both sides, rows of tokens, a model of its words."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from regard.core.errors import ConfigError
+from regard.data import Pairs
+from regard.models import FromSource, Model
+from regard.recipes.plan import Plan
+from regard.recipes.training import Prepared, Scores
+from regard.run import TOKENIZER, Run
+from regard.text import Tokenizer, Tokenizing
+
+TextPair = tuple[str, str]
+Row = tuple[list[int], list[int]]
+
+
+def prepare_pairs(
+    plan: Plan,
+    texts: Mapping[str, Sequence[TextPair]],
+    tokenizing: Tokenizing,
+    score: Callable[[Run], Scores],
+    folder: Path,
+    resume: bool,
+    longest: int | None = None,
+) -> Prepared:
+    """`texts` to train on and to measure by, under those names; of a source `longest` tokens are kept."""
+    if resume and (folder / TOKENIZER).exists():
+        tokenizer = Tokenizer.load(folder / TOKENIZER)
+    else:
+        tokenizer = tokenizing.train(text for pair in texts["train"] for text in pair)
+    rows = {name: _encode(texts[name], tokenizer, longest, name) for name in ("train", "valid")}
+    return Prepared(
+        plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
+        train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed),
+        valid=Pairs(rows["valid"], tokenizer, plan.training.batch),
+        tokenizer=tokenizer,
+        score=score,
+    )
+
+
+def with_vocab(model: Model, vocab: int) -> Model:
+    if not isinstance(model, FromSource):
+        known = ", ".join(kind.__name__ for kind in FromSource.__args__)
+        raise ConfigError(f"model: {type(model).__name__} does not read one text and write another; choose of {known}")
+    return replace(model, vocab=vocab)
+
+
+def _encode(pairs: Sequence[TextPair], tokenizer: Tokenizer, longest: int | None, name: str) -> list[Row]:
+    """Tokens of both sides; how many sources are cut is told on screen, each of them counted once."""
+    texts = list(dict.fromkeys(source for source, _ in pairs))  # a source with several targets comes several times
+    sources = dict(zip(texts, tokenizer.encode(texts), strict=True))
+    longer = sum(longest is not None and len(tokens) > longest for tokens in sources.values())
+    if longer:
+        told = f"{name}: {longer:,} of {len(texts):,} sources have more than {longest} tokens: the rest is not read"
+        print(told, file=sys.stderr)
+    targets = tokenizer.encode([target for _, target in pairs])
+    return [(sources[source][:longest], target) for (source, _), target in zip(pairs, targets, strict=True)]
