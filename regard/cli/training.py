@@ -102,6 +102,26 @@ def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), 
     return run.make(plan, {"data.valid": [str(path) for path in valid], **(changes or {})}, train_language_model)
 
 
+@train.command(name="fill")
+def train_fill(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
+    """An encoder of your own text that fills in hidden words, for `regard fill` and for `regard train classify --init`.
+
+    Any setting can be changed with a dotted option, such as --model.layers 6 or --data.tokenizer BPE;
+    --show-settings prints them all.
+
+    Parameters
+    ----------
+    data
+        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
+    valid
+        Files to measure by; without them the last tenth of the data.
+    """
+    from regard.recipes import filler, train_filler
+
+    plan = filler(tuple(map(str, data)))
+    return run.make(plan, {"data.valid": [str(path) for path in valid], **(changes or {})}, train_filler)
+
+
 @train.command(name="translate")
 def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
     """A translator from pairs of sentences, for `regard translate`.

@@ -2,6 +2,7 @@
 
 from regard.recipes.classifier import classifier, train_classifier
 from regard.recipes.dates import dates, dates_quick
+from regard.recipes.filler import filler, train_filler
 from regard.recipes.language import language, train_language_model
 from regard.recipes.plan import Plan, settle
 from regard.recipes.translator import share_right, train_translator, translator
@@ -11,10 +12,12 @@ __all__ = [
     "classifier",
     "dates",
     "dates_quick",
+    "filler",
     "language",
     "settle",
     "share_right",
     "train_classifier",
+    "train_filler",
     "train_language_model",
     "train_translator",
     "translator",

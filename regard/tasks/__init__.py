@@ -2,9 +2,10 @@
 
 from regard.tasks.base import Batch, Batches, Loss
 from regard.tasks.classify import Classify
+from regard.tasks.fill import FillMasked
 from regard.tasks.language import LanguageModel
 from regard.tasks.translate import Translate
 
-Task = Translate | LanguageModel | Classify
+Task = Translate | LanguageModel | Classify | FillMasked
 
-__all__ = ["Batch", "Batches", "Classify", "LanguageModel", "Loss", "Task", "Translate"]
+__all__ = ["Batch", "Batches", "Classify", "FillMasked", "LanguageModel", "Loss", "Task", "Translate"]
