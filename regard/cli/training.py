@@ -48,6 +48,13 @@ class Run:
     overwrite: bool = False
     show_settings: bool = False
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the folder holds the run's own plan, and nothing else is asked."""
+        from regard.run import CONFIG
+
+        return self.resume and (self.out / CONFIG).exists()
+
     def changes(self) -> dict[str, Any]:
         """A budget on the command line replaces the recipe's own."""
         budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
@@ -143,7 +150,14 @@ def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...
 
 
 @train.command(name="classify")
-def train_classify(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+def train_classify(
+    run: Run,
+    *,
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    init: Path | None = None,
+    changes: Changes = None,
+) -> int:
     """A classifier from labelled texts, for `regard classify`.
 
     Any setting can be changed with a dotted option; --show-settings prints them all.
@@ -154,8 +168,14 @@ def train_classify(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...]
         Files with a label and a text in each row (.tsv, .csv, .jsonl, .parquet; also packed).
     valid
         The same, to measure by.
+    init
+        Begin from what another run has learned: one of `train fill` or of `train classify`, or a Hugging Face BERT.
     """
-    from regard.recipes import classifier, train_classifier
+    from regard.recipes import classifier, train_classifier, tuned
 
     plan = classifier(tuple(map(str, train)), tuple(map(str, valid)))
-    return run.make(plan, changes, train_classifier)
+    if init is None:
+        return run.make(plan, changes, train_classifier)
+    if not run.goes_on:
+        plan = tuned(plan, init)
+    return run.make(plan, {"init": str(init), **(changes or {})}, train_classifier)

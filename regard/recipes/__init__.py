@@ -1,6 +1,6 @@
 """Recipes: a run is a Python function, derived from another by changing what differs."""
 
-from regard.recipes.classifier import classifier, train_classifier
+from regard.recipes.classifier import classifier, train_classifier, tuned
 from regard.recipes.dates import dates, dates_quick
 from regard.recipes.filler import filler, train_filler
 from regard.recipes.language import language, train_language_model
@@ -21,4 +21,5 @@ __all__ = [
     "train_language_model",
     "train_translator",
     "translator",
+    "tuned",
 ]
