@@ -113,7 +113,7 @@ def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), 
 def train_fill(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
     """An encoder of your own text that fills in hidden words, for `regard fill` and for `regard train classify --init`.
 
-    Any setting can be changed with a dotted option, such as --model.layers 6 or --data.tokenizer BPE;
+    Any setting can be changed with a dotted option, such as --model.layers 6 or --data.tokenizer WordPiece;
     --show-settings prints them all.
 
     Parameters

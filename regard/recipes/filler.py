@@ -15,14 +15,13 @@ from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
 from regard.tasks import FillMasked
 from regard.tasks.fill import fill_scores
-from regard.text import WordPiece
+from regard.text import BPE
 from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training
 
 
 def filler(files: tuple[str, ...]) -> Plan:
-    """Whole words where they are frequent, so that what is hidden and filled in is mostly a word."""
     return Plan(
-        data=Corpus(files=files, length=128, tokenizer=WordPiece(vocab=8000)),
+        data=Corpus(files=files, length=128, tokenizer=BPE(vocab=8000)),
         task=FillMasked(),
         model=BERT(width=256, layers=4, heads=4, position=Rotary(), wiring=PreNorm(), feed=GELU(), dropout=0.1),
         training=Training(
