@@ -33,7 +33,7 @@ def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256) ->
     run
         Run folder.
     files
-        Files as in training: text for a language model; two parallel files or one of pairs for a translator.
+        Files as in training: running text, labelled texts, or for a translator two parallel files or one of pairs.
     json
         Print one JSON object.
     longest
