@@ -33,8 +33,8 @@ def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256) ->
     run
         Run folder.
     files
-        Files as in training: text for a language model; two parallel files or one of pairs for a translator
-        or a summariser, which is compared with the first words of each document.
+        Files as in training: running text, labelled texts, or for a translator two parallel files or one of pairs;
+        a summariser is compared with the first words of each document.
     json
         Print one JSON object.
     longest

@@ -48,6 +48,13 @@ class Run:
     overwrite: bool = False
     show_settings: bool = False
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the folder holds the run's own plan, and nothing else is asked."""
+        from regard.run import CONFIG
+
+        return self.resume and (self.out / CONFIG).exists()
+
     def changes(self) -> dict[str, Any]:
         """A budget on the command line replaces the recipe's own."""
         budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
@@ -102,6 +109,26 @@ def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), 
     return run.make(plan, {"data.valid": [str(path) for path in valid], **(changes or {})}, train_language_model)
 
 
+@train.command(name="fill")
+def train_fill(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
+    """An encoder of your own text that fills in hidden words, for `regard fill` and for `regard train classify --init`.
+
+    Any setting can be changed with a dotted option, such as --model.layers 6 or --data.tokenizer WordPiece;
+    --show-settings prints them all.
+
+    Parameters
+    ----------
+    data
+        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
+    valid
+        Files to measure by; without them the last tenth of the data.
+    """
+    from regard.recipes import filler, train_filler
+
+    plan = filler(tuple(map(str, data)))
+    return run.make(plan, {"data.valid": [str(path) for path in valid], **(changes or {})}, train_filler)
+
+
 @train.command(name="translate")
 def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
     """A translator from pairs of sentences, for `regard translate`.
@@ -145,7 +172,14 @@ def train_summarise(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...
 
 
 @train.command(name="classify")
-def train_classify(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+def train_classify(
+    run: Run,
+    *,
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    init: Path | None = None,
+    changes: Changes = None,
+) -> int:
     """A classifier from labelled texts, for `regard classify`.
 
     Any setting can be changed with a dotted option; --show-settings prints them all.
@@ -156,8 +190,14 @@ def train_classify(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...]
         Files with a label and a text in each row (.tsv, .csv, .jsonl, .parquet; also packed).
     valid
         The same, to measure by.
+    init
+        Begin from what another run has learned: one of `train fill` or of `train classify`, or a Hugging Face BERT.
     """
-    from regard.recipes import classifier, train_classifier
+    from regard.recipes import classifier, train_classifier, tuned
 
     plan = classifier(tuple(map(str, train)), tuple(map(str, valid)))
-    return run.make(plan, changes, train_classifier)
+    if init is None:
+        return run.make(plan, changes, train_classifier)
+    if not run.goes_on:
+        plan = tuned(plan, init)
+    return run.make(plan, {"init": str(init), **(changes or {})}, train_classifier)

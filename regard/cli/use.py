@@ -22,6 +22,35 @@ def classify(run: Path) -> None:
 
 
 @app.command
+def fill(run: Path, *, nbest: int | None = None) -> None:
+    """Fill in the words that stand as [MASK] in the lines of standard input.
+
+    Parameters
+    ----------
+    run
+        Run folder of `regard train fill`, or a Hugging Face folder of a BERT.
+    nbest
+        Instead of the lines, print this many of the likeliest words for each [MASK]: the number of the line, the number
+        of the [MASK] in it, the word and its probability, between tabs. A word that begins with ## goes on with the one
+        before it.
+    """
+    from regard.text import GAP
+
+    loaded, lines = regard.load(run), read_lines()
+    if nbest is None:
+        for line in loaded.fill(lines):
+            print(line)
+    else:
+        for number, gaps in enumerate(loaded.guesses(lines, nbest), 1):
+            for gap, words in enumerate(gaps, 1):
+                for word, chance in words:
+                    print(number, gap, word, f"{chance:.4f}", sep="\t")
+    whole = sum(GAP not in line for line in lines)
+    if whole:
+        print(f"{whole:,} of {len(lines):,} lines have no {GAP}: nothing to fill in there", file=sys.stderr)
+
+
+@app.command
 def generate(
     run: Path,
     *,

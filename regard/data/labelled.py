@@ -22,7 +22,7 @@ class LabelFiles:
     train: tuple[str, ...]
     valid: tuple[str, ...]
     longest: int = 128  # tokens read of a text
-    tokenizer: Tokenizing = BPE(vocab=8000)
+    tokenizer: Tokenizing | None = BPE(vocab=8000)  # None: that of the run that training begins from
 
     def __post_init__(self) -> None:
         at_least(3, longest=self.longest)

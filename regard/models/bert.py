@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from jaxtyping import Float, Int
+from torch import Tensor, nn
 
 from regard.core.errors import at_least
 from regard.core.shapes import Labels, Logits, States, Tokens, Valid
@@ -81,9 +82,17 @@ class BERTModel(nn.Module):
         begin(self, self.encoder.blocks, quiet=config.quiet)
 
     def forward(
-        self, tokens: Tokens, valid: Valid | None = None, segments: Tokens | None = None, places: Places | None = None
-    ) -> Logits | Labels | States:
+        self,
+        tokens: Tokens,
+        valid: Valid | None = None,
+        segments: Tokens | None = None,
+        places: Places | None = None,
+        chosen: Int[Tensor, "batch chosen"] | None = None,
+    ) -> Logits | Labels | States | Float[Tensor, "batch chosen vocab"]:
+        """What the head says. With `chosen` it is asked at these places only, as words are dear to score."""
         states = self.read(tokens, valid, segments, places)
+        if chosen is not None:
+            states = states.gather(1, chosen[..., None].expand(-1, -1, states.shape[-1]))
         if isinstance(self.head, FillHead):
             return self.words.logits(self.head(states))
         return self.head(states)

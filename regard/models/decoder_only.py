@@ -41,7 +41,7 @@ class GoingOn:
 
     groups: tuple[EquallyLong, ...]
 
-    def select(self, rows: Tensor) -> "GoingOn":
+    def select(self, rows: Tensor, beams: int = 1) -> "GoingOn":
         kept = []
         for group in self.groups:
             place, own = (rows[:, None] == group.rows).nonzero(as_tuple=True)

@@ -1,7 +1,8 @@
 """Recipes: a run is a Python function, derived from another by changing what differs."""
 
-from regard.recipes.classifier import classifier, train_classifier
+from regard.recipes.classifier import classifier, train_classifier, tuned
 from regard.recipes.dates import dates, dates_quick
+from regard.recipes.filler import filler, train_filler
 from regard.recipes.language import language, train_language_model
 from regard.recipes.plan import Plan, settle
 from regard.recipes.summariser import summariser, train_summariser
@@ -12,13 +13,16 @@ __all__ = [
     "classifier",
     "dates",
     "dates_quick",
+    "filler",
     "language",
     "settle",
     "share_right",
     "summariser",
     "train_classifier",
+    "train_filler",
     "train_language_model",
     "train_summariser",
     "train_translator",
     "translator",
+    "tuned",
 ]

@@ -1,5 +1,6 @@
 """A classifier from labelled texts."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,10 @@ from regard.core.errors import ConfigError
 from regard.data.labelled import LabelFiles, LabelledTexts, encode_rows, labels_of, read_labelled
 from regard.models import BERT, NameLabel
 from regard.parts import GELU, PreNorm, Sinusoid
+from regard.recipes.begun import Begun, read_begun
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
-from regard.run import TOKENIZER, Run
+from regard.run import TOKENIZER, Run, RunFolder
 from regard.tasks import Classify
 from regard.tasks.classify import label_scores
 from regard.text import Tokenizer
@@ -37,6 +39,19 @@ def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
     )
 
 
+def tuned(plan: Plan, init: Path) -> Plan:
+    """The plan of a classifier that begins from an encoder: gentler and shorter, as most is known already."""
+    begun, training = read_begun(init), plan.training
+    assert isinstance(plan.data, LabelFiles)
+    return replace(
+        plan,
+        init=str(init),
+        data=replace(plan.data, tokenizer=None),
+        model=replace(begun.model, head=NameLabel(), dropout=0.2),
+        training=replace(training, epochs=4, optimiser=AdamW(rate=4e-4, decay=0.1)),
+    )
+
+
 def train_classifier(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
     return make_run(lambda ranks: nullcontext(prepare(plan, out, resume)), out, resume=resume, overwrite=overwrite)
 
@@ -49,10 +64,8 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
         raise ConfigError(f"model: {type(model).__name__} names no label; choose BERT with the head NameLabel")
     train, valid = read_labelled(data.train), read_labelled(data.valid)
     labels = task.labels or labels_of(train)
-    if resume and (folder / TOKENIZER).exists():
-        tokenizer = Tokenizer.load(folder / TOKENIZER)
-    else:
-        tokenizer = data.tokenizer.train(row.fields[1] for row in train)
+    begun = _begun(plan, model, folder, resume)
+    tokenizer = _tokenizer(data, begun, [row.fields[1] for row in train], folder, resume)
     encoded = [encode_rows(rows, labels, tokenizer, data.longest) for rows in (train, valid)]
 
     def score(run: Run) -> dict[str, float]:
@@ -63,10 +76,32 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
         plan=replace(
             plan,
             task=replace(task, labels=labels, longest=data.longest),
-            model=replace(model, vocab=tokenizer.vocab, head=head),
+            model=replace(model, vocab=model.vocab if plan.init else tokenizer.vocab, head=head),
         ),
         train=LabelledTexts(encoded[0], tokenizer.pad, plan.training.batch, plan.training.seed),
         valid=LabelledTexts(encoded[1], tokenizer.pad, plan.training.batch),
         tokenizer=tokenizer,
         score=score,
+        weights=begun.weights if begun else {},
     )
+
+
+def _begun(plan: Plan, model: BERT, folder: Path, resume: bool) -> Begun | None:
+    """What the run begins from; a run that goes on from its own checkpoint needs nothing of it any more."""
+    if plan.init is None or (resume and RunFolder(folder).checkpoints()):
+        return None
+    begun = read_begun(Path(plan.init))
+    begun.check(model)
+    return begun
+
+
+def _tokenizer(data: LabelFiles, begun: Begun | None, texts: Sequence[str], folder: Path, resume: bool) -> Tokenizer:
+    if resume and (folder / TOKENIZER).exists():
+        return Tokenizer.load(folder / TOKENIZER)
+    if begun is not None and data.tokenizer is not None:
+        raise ConfigError(f"data.tokenizer: the model of {begun.path} knows the tokens of its own only; leave it out")
+    if begun is not None:
+        return begun.tokenizer
+    if data.tokenizer is None:
+        raise ConfigError("data.tokenizer: needs a kind, such as BPE, where training begins from no other run")
+    return data.tokenizer.train(texts)

@@ -1,22 +1,21 @@
 """A language model from running text."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.corpus import TOKENIZER, Corpus
+from regard.data.corpus import Corpus
 from regard.data.windows import Windows
 from regard.models import GPT
 from regard.parts import RMSNorm, Rotary, SquaredReLU
+from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
 from regard.run import Run
 from regard.tasks import LanguageModel
 from regard.tasks.language import language_scores
-from regard.text import Tokenizer
 from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training, evaluate
 
 
@@ -56,26 +55,15 @@ def train_language_model(plan: Plan, out: Path, *, resume: bool = False, overwri
 
 @contextmanager
 def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepared]:
-    """Encode the corpus beside the folder, which it moves into once the folder is ours; else nothing of it stays."""
     if not isinstance(plan.data, Corpus) or not isinstance(plan.model, GPT):
         raise ConfigError(f"model: {type(plan.model).__name__} does not write running text; choose GPT")
-    kept, beside = out / "tokens", out.parent / f".{out.name}.tokens.part"
-    place = kept if resume and kept.exists() else beside
-    try:
-        with ranks.only_first() as first:
-            if first and place == beside:
-                shutil.rmtree(beside, ignore_errors=True)
-                plan.data.encode(beside)
-        yield _prepared(plan, plan.data, plan.model, place, kept)
-    finally:
-        if ranks.first:
-            shutil.rmtree(beside, ignore_errors=True)
+    with encoded(plan.data, out, ranks, resume) as corpus:
+        yield _prepared(plan, plan.data.length, plan.model, corpus)
 
 
-def _prepared(plan: Plan, data: Corpus, model: GPT, place: Path, kept: Path) -> Prepared:
-    tokenizer = Tokenizer.load(place / TOKENIZER)
-    train, valid = data.read(place)
-    measured = Windows(valid, data.length, plan.training.batch)
+def _prepared(plan: Plan, length: int, model: GPT, corpus: Encoded) -> Prepared:
+    tokenizer, valid = corpus.tokenizer, corpus.valid
+    measured = Windows(valid, length, plan.training.batch)
 
     def score(run: Run) -> dict[str, float]:
         characters = sum(map(len, tokenizer.decode([valid[1:].tolist()])))
@@ -83,9 +71,9 @@ def _prepared(plan: Plan, data: Corpus, model: GPT, place: Path, kept: Path) -> 
 
     return Prepared(
         plan=replace(plan, model=replace(model, vocab=tokenizer.vocab)),
-        train=Windows(train, data.length, plan.training.batch, plan.training.seed),
+        train=Windows(corpus.train, length, plan.training.batch, plan.training.seed),
         valid=measured,
         tokenizer=tokenizer,
         score=score,
-        keep=lambda: None if place == kept else place.replace(kept),
+        keep=corpus.keep,
     )

@@ -6,13 +6,15 @@ from typing import Any
 
 from regard.core.errors import UserError
 from regard.data.labelled import read_labelled
+from regard.data.masked import MaskedWindows
 from regard.data.pair_files import read_filled, read_pairs
 from regard.data.tokens import read_tokens, write_tokens
 from regard.data.windows import Windows
 from regard.recipes.summariser import score_summaries, usual_length
 from regard.run import Run, read_config
-from regard.tasks import Classify, LanguageModel, Summarise, Translate
+from regard.tasks import Classify, FillMasked, LanguageModel, Summarise, Translate
 from regard.tasks.classify import label_scores
+from regard.tasks.fill import fill_scores
 from regard.tasks.language import language_scores
 from regard.tasks.scores import rouge_protocol, signatures, translation_scores
 from regard.train import evaluate
@@ -26,6 +28,8 @@ def measure(run: Run, files: tuple[str, ...], longest: int = 256) -> dict[str, A
         raise UserError(f"{run.path}: has no tokenizer, so it cannot read {files[0]}")
     if isinstance(run.task, LanguageModel):
         return _language(run, files)
+    if isinstance(run.task, FillMasked):
+        return _masked(run, run.task, files)
     if isinstance(run.task, Classify):
         return _labels(run, files)
     if isinstance(run.task, Translate):
@@ -48,6 +52,20 @@ def _language(run: Run, files: tuple[str, ...]) -> dict[str, Any]:
         count = len(tokens) - 1
     protocol = f"windows of {length} tokens that do not overlap"
     return {**language_scores(nats, count, characters), "tokens": count, "protocol": protocol}
+
+
+def _masked(run: Run, task: FillMasked, files: tuple[str, ...]) -> dict[str, Any]:
+    """The same words are hidden whenever the same text is measured."""
+    assert run.tokenizer is not None
+    length = int(read_config(run.path)["data"]["length"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokens"
+        write_tokens(map(Path, files), run.tokenizer, path)
+        windows = MaskedWindows(read_tokens(path), length, run.tokenizer, task.share, ROWS)
+        scores = fill_scores(run.model, windows)
+        count = sum(int(batch.counted.sum()) for batch in windows.once())
+    protocol = f"{task.share:.0%} of the words hidden, the same ones every time, in windows of {length} tokens"
+    return {**scores, "hidden": count, "protocol": protocol}
 
 
 def _labels(run: Run, files: tuple[str, ...]) -> dict[str, Any]:

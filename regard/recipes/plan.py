@@ -28,6 +28,7 @@ class Plan:
     task: Task
     model: Model
     training: Training
+    init: str | None = None  # the run whose weights training begins from
 
 
 PLAN = [field.name for field in fields(Plan)]

@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from regard.core.files import write_text
 from regard.recipes.plan import Plan, describe
@@ -29,6 +30,7 @@ class Prepared:
     tokenizer: Tokenizer | None
     score: Callable[[Run], Scores]  # once trained, on what it has not learned from
     keep: Callable[[], object] = lambda: None  # what else the folder should hold, once it is ours
+    weights: Mapping[str, Tensor] = field(default_factory=dict)  # to begin from; what is not named begins at random
 
 
 def make_run(
@@ -42,7 +44,9 @@ def make_run(
     with join_ranks() as ranks, RunFolder(out) as folder, prepare(ranks) as ready:
         plan = ready.plan
         torch.manual_seed(plan.training.seed)
-        loop = Loop(plan.model.build(), plan.task, ready.train, plan.training, folder, ready.valid, ranks)
+        model = plan.model.build()
+        model.load_state_dict(dict(ready.weights), strict=False)
+        loop = Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks)
         with ranks.only_first() as first:
             if first:
                 folder.open(resume=resume, overwrite=overwrite)
@@ -80,7 +84,12 @@ def card(plan: Plan, report: Report, scores: Scores, out: Path) -> str:
 
 {told}
 - best validation loss: {progress.best}, at step {progress.best_step:,} of {progress.step:,}
-- data: {plan.data}
+- data: {plan.data}{
+        f'''
+- began from: {plan.init}'''
+        if plan.init
+        else ""
+    }
 - trained for {progress.seconds:.0f} s on {settings["threads"]} threads, torch {settings["torch"]}, {progress.precision}
 - seed {plan.training.seed}; steps skipped because their loss or gradient was not finite: {progress.skipped}
 

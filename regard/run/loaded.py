@@ -12,10 +12,11 @@ from regard.core import tensors
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError, UserError, at_least
 from regard.decode import Sampling
-from regard.models import GPT, FromSource, Model
+from regard.models import BERT, GPT, FillWords, FromSource, Model
 from regard.run.folder import CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
 from regard.tasks import Classify, Summarise, Task
 from regard.tasks.classify import label_chances
+from regard.tasks.fill import Guess, fill, guesses
 from regard.tasks.language import generate
 from regard.tasks.translate import translate
 from regard.text import Tokenizer
@@ -74,6 +75,21 @@ class Run:
         if not isinstance(self.task, Classify) or self.tokenizer is None:
             raise UserError(f"{self.path}: was not trained to name labels")
         return self.task.labels, label_chances(self.model, self.tokenizer, texts, self.task.longest)
+
+    def fill(self, texts: list[str]) -> list[str]:
+        """Each text with the likeliest words in place of `[MASK]`."""
+        return fill(self.model, self._fills(), texts)
+
+    def guesses(self, texts: list[str], nbest: int = 5) -> list[list[list[Guess]]]:
+        """For each text and each `[MASK]` in it the likeliest words with their probability."""
+        return guesses(self.model, self._fills(), texts, nbest)
+
+    def _fills(self) -> Tokenizer:
+        if not isinstance(self.config, BERT) or not isinstance(self.config.head, FillWords):
+            raise UserError(f"{self.path}: was not trained to fill in words; `regard train fill` makes such a run")
+        if self.tokenizer is None:
+            raise UserError(f"{self.path}: has no {TOKENIZER} that regard can use, so it fills in tokens but no words")
+        return self.tokenizer
 
 
 def save_run(

@@ -2,10 +2,11 @@
 
 from regard.tasks.base import Batch, Batches, Loss
 from regard.tasks.classify import Classify
+from regard.tasks.fill import FillMasked
 from regard.tasks.language import LanguageModel
 from regard.tasks.summarise import Summarise
 from regard.tasks.translate import Translate
 
-Task = Translate | LanguageModel | Classify | Summarise
+Task = Translate | Summarise | LanguageModel | FillMasked | Classify
 
-__all__ = ["Batch", "Batches", "Classify", "LanguageModel", "Loss", "Summarise", "Task", "Translate"]
+__all__ = ["Batch", "Batches", "Classify", "FillMasked", "LanguageModel", "Loss", "Summarise", "Task", "Translate"]

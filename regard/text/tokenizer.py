@@ -10,13 +10,27 @@ from regard.core.files import write_text
 
 PAD, START, END, UNKNOWN, MASK = "<pad>", "<s>", "</s>", "<unk>", "<mask>"
 SPECIAL = [PAD, START, END, UNKNOWN, MASK]
+# What the tokenizers of BERT folders call the same tokens.
+ALSO = {PAD: "[PAD]", START: "[CLS]", END: "[SEP]", UNKNOWN: "[UNK]", MASK: "[MASK]"}
 
 
 class Tokenizer:
     def __init__(self, engine: Engine):
         self.engine = engine
         self.engine.encode_special_tokens = True  # "<s>" in a user's text is three characters, not a command
+        self.engine.no_padding()  # batches are padded where they are made
+        self.engine.no_truncation()
         self.pad, self.start, self.end = (self._id(token) for token in (PAD, START, END))
+
+    @property
+    def mask(self) -> int:
+        """The token that hides a word."""
+        return self._id(MASK)
+
+    @property
+    def special(self) -> list[int]:
+        """Tokens that no text is made of."""
+        return [number for number, token in self.engine.get_added_tokens_decoder().items() if token.special]
 
     @property
     def vocab(self) -> int:
@@ -46,6 +60,8 @@ class Tokenizer:
 
     def _id(self, token: str) -> int:
         number = self.engine.token_to_id(token)
+        if number is None:
+            number = self.engine.token_to_id(ALSO[token])
         if number is None:
             raise UserError(f"the tokenizer has no token {token!r}; it must hold {', '.join(SPECIAL)}")
         return number

@@ -1,0 +1,38 @@
+"""A corpus as tokens, made ready for a run: encoded beside the folder, and moved into it once the folder is ours."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from regard.data.corpus import TOKENIZER, Corpus
+from regard.text import Tokenizer
+from regard.train import Ranks
+
+
+@dataclass(frozen=True)
+class Encoded:
+    tokenizer: Tokenizer
+    train: np.ndarray
+    valid: np.ndarray
+    keep: Callable[[], object]  # move the tokens into the run folder
+
+
+@contextmanager
+def encoded(corpus: Corpus, out: Path, ranks: Ranks, resume: bool) -> Iterator[Encoded]:
+    """The tokens that the folder holds already, or new ones; where the run never begins, nothing of them stays."""
+    kept, beside = out / "tokens", out.parent / f".{out.name}.tokens.part"
+    place = kept if resume and kept.exists() else beside
+    try:
+        with ranks.only_first() as first:
+            if first and place == beside:
+                shutil.rmtree(beside, ignore_errors=True)
+                corpus.encode(beside)
+        tokenizer = Tokenizer.load(place / TOKENIZER)
+        yield Encoded(tokenizer, *corpus.read(place), lambda: None if place == kept else place.replace(kept))
+    finally:
+        if ranks.first:
+            shutil.rmtree(beside, ignore_errors=True)

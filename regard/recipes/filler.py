@@ -1,0 +1,61 @@
+"""An encoder that fills in words, learned from running text: to be used as it is, or to be tuned to labels."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from regard.core.errors import ConfigError
+from regard.data.corpus import Corpus
+from regard.data.masked import MaskedWindows
+from regard.models import BERT, FillWords
+from regard.parts import GELU, PreNorm, Rotary
+from regard.recipes.encoded import Encoded, encoded
+from regard.recipes.plan import Plan
+from regard.recipes.training import Prepared, make_run
+from regard.tasks import FillMasked
+from regard.tasks.fill import fill_scores
+from regard.text import BPE
+from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training
+
+
+def filler(files: tuple[str, ...]) -> Plan:
+    return Plan(
+        data=Corpus(files=files, length=128, tokenizer=BPE(vocab=8000)),
+        task=FillMasked(),
+        model=BERT(width=256, layers=4, heads=4, position=Rotary(), wiring=PreNorm(), feed=GELU(), dropout=0.1),
+        training=Training(
+            batch=32,
+            minutes=10,
+            optimiser=Muon(rate=0.02, decay=0.1, rest=AdamW(rate=2e-3, decay=0.0)),
+            schedule=CoolDown(warmup=50, hold=0.4),
+        ),
+    )
+
+
+def train_filler(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
+    return make_run(lambda ranks: prepare(plan, out, ranks, resume), out, resume=resume, overwrite=overwrite)
+
+
+@contextmanager
+def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepared]:
+    model = plan.model
+    if not isinstance(plan.data, Corpus) or not isinstance(plan.task, FillMasked):
+        raise ConfigError(f"data: {type(plan.data).__name__} holds no running text to fill in")
+    if not isinstance(model, BERT) or not isinstance(model.head, FillWords):
+        raise ConfigError(f"model: {type(model).__name__} fills in no words; choose BERT with the head FillWords")
+    with encoded(plan.data, out, ranks, resume) as corpus:
+        yield _prepared(plan, plan.data.length, plan.task.share, model, corpus)
+
+
+def _prepared(plan: Plan, length: int, share: float, model: BERT, corpus: Encoded) -> Prepared:
+    tokenizer, training = corpus.tokenizer, plan.training
+    valid = MaskedWindows(corpus.valid, length, tokenizer, share, training.batch)
+    return Prepared(
+        plan=replace(plan, model=replace(model, vocab=tokenizer.vocab)),
+        train=MaskedWindows(corpus.train, length, tokenizer, share, training.batch, training.seed),
+        valid=valid,
+        tokenizer=tokenizer,
+        score=lambda run: fill_scores(run.model, valid),
+        keep=corpus.keep,
+    )

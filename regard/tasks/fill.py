@@ -1,0 +1,108 @@
+"""Fill: tell hidden words from those around them (Devlin et al., 2019)."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.core.errors import ConfigError, at_least
+from regard.data import pad
+from regard.data.masked import MaskedBatch, MaskedWindows
+from regard.tasks.base import Loss
+from regard.text import Gaps, Tokenizer
+
+
+@dataclass(frozen=True)
+class FillMasked:
+    share: float = 0.15  # of the words, which are to be told
+    unit = "tokens"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise ConfigError(f"share: must be above 0 and below 1, not {self.share}")
+
+    def loss(self, model: nn.Module, batch: MaskedBatch) -> Loss:
+        logits = model(batch.tokens, batch.valid, chosen=batch.chosen)
+        answer = batch.answer.masked_fill(~batch.counted, -100)
+        total = F.cross_entropy(logits.flatten(0, 1).float(), answer.flatten(), ignore_index=-100, reduction="sum")
+        return Loss(total, batch.counted.sum())
+
+
+@torch.inference_mode()
+def fill_scores(model: nn.Module, data: MaskedWindows) -> dict[str, float]:
+    """What the field cites, over one pass: the mean loss of a hidden word in nats, and the share that is right."""
+    model.eval()
+    nats, right, count = 0.0, 0, 0
+    for batch in data.once():
+        logits = model(batch.tokens, batch.valid, chosen=batch.chosen).float()[batch.counted]
+        answer = batch.answer[batch.counted]
+        nats += F.cross_entropy(logits, answer, reduction="sum").item()
+        right += int((logits.argmax(-1) == answer).sum())
+        count += len(answer)
+    loss = nats / max(count, 1)
+    return {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": right / max(count, 1)}
+
+
+class Guess(NamedTuple):
+    word: str  # "##ing" goes on with the word before it
+    chance: float
+
+
+def fill(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
+    """Each text with its gaps filled: the surest first, so that the words of several gaps agree with each other."""
+    gaps = Gaps(tokenizer)
+    rows = gaps.encode(texts)
+    places = [_places(row, tokenizer.mask) for row in rows]
+    todo = [set(own) for own in places]
+    while unfilled := [number for number, own in enumerate(todo) if own]:
+        asked = [(rows[number], sorted(todo[number])) for number in unfilled]
+        for number, chances in zip(unfilled, _chances(model, gaps, asked), strict=True):
+            best, tokens = chances.max(-1)
+            surest = int(best.argmax())
+            place = sorted(todo[number])[surest]
+            rows[number][place] = int(tokens[surest])
+            todo[number].remove(place)
+    words = [[gaps.word(row[place - 1], row[place]) for place in own] for row, own in zip(rows, places, strict=True)]
+    return [gaps.fill(text, own) for text, own in zip(texts, words, strict=True)]
+
+
+def guesses(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], most: int) -> list[list[list[Guess]]]:
+    """For each text and each of its gaps the likeliest words, likeliest first, with all gaps still open."""
+    at_least(1, nbest=most)
+    gaps = Gaps(tokenizer)
+    asked = [(row, _places(row, tokenizer.mask)) for row in gaps.encode(texts)]
+    found: list[list[list[Guess]]] = [[] for _ in texts]
+    with_gaps = [number for number, (_, places) in enumerate(asked) if places]
+    for number, chances in zip(with_gaps, _chances(model, gaps, [asked[n] for n in with_gaps]), strict=True):
+        best = chances.topk(min(most, sum(gaps.fitting)), -1)
+        row, places = asked[number]
+        for place, tokens, likely in zip(places, best.indices.tolist(), best.values.tolist(), strict=True):
+            words = [gaps.shown(row[place - 1], token) for token in tokens]
+            found[number].append([Guess(*pair) for pair in zip(words, likely, strict=True)])
+    return found
+
+
+def _places(row: Sequence[int], mask: int) -> list[int]:
+    return [place for place, token in enumerate(row) if token == mask]
+
+
+@torch.inference_mode()
+def _chances(
+    model: nn.Module, gaps: Gaps, asked: Sequence[tuple[list[int], list[int]]], batch: int = 64
+) -> Iterator[Float[Tensor, "gap vocab"]]:
+    """For each row of tokens and its places the probability of each word there, in the order asked."""
+    model.eval()
+    allowed = torch.tensor(gaps.fitting)
+    for first in range(0, len(asked), batch):
+        some = asked[first : first + batch]
+        tokens, valid = pad([row for row, _ in some], gaps.tokenizer.pad)
+        chosen, real = pad([places for _, places in some], 0)
+        logits = model(tokens, valid, chosen=chosen).float()[..., : len(allowed)]
+        chances = logits.masked_fill(~allowed, -torch.inf).softmax(-1)
+        for row, own in zip(chances, real, strict=True):
+            yield row[own]

@@ -1,0 +1,263 @@
+"""An encoder that fills in words, from a file to a filled line, through the command line and in Python."""
+
+import io
+import json
+import math
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from regard.core.errors import ConfigError, UserError
+from regard.data.masked import MaskedWindows
+from regard.interop import load
+from regard.models import BERT, NameLabel
+from regard.parts import Rotary
+from regard.recipes import filler, train_filler
+from regard.run import RunFolder, load_run, read_config, read_metrics, save_run
+from regard.tasks import FillMasked
+from regard.tasks.fill import fill_scores
+from regard.text import Characters, WordPiece
+from regard.train import evaluate
+from tests.command import regard
+
+SENTENCES = [
+    "the cat sat on the mat.", "a dog lay in his basket.", "one horse stood behind our barn.",
+    "two birds sang from that tree.", "my fish swims under some bridge.",
+]  # fmt: skip
+SMALL = ["--training.batch=8", "--model.width=32", "--model.heads=2", "--model.layers=2", "--data.length=16"]
+QUICK = ["--training.schedule.warmup=10", "--model.dropout=0", "--task.share=0.3"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sentences that can be learned by heart, in all orders: what a gap holds is told by its own sentence."""
+    path = tmp_path_factory.mktemp("text") / "corpus.txt"
+    dice = torch.Generator().manual_seed(0)
+    order = torch.randint(len(SENTENCES), (600,), generator=dice).tolist()
+    path.write_text("".join(SENTENCES[number] + "\n" for number in order))
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(corpus: Path) -> Path:
+    out = corpus.parent / "fill"
+    assert regard("train", "fill", "--data", corpus, "--out", out, *SMALL, *QUICK, "--steps=200") == 0
+    return out
+
+
+def with_input(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_it_fills_what_it_has_learned_by_heart(run: Path):
+    lines = ["the cat [MASK] on the mat.", "the [MASK] sat on the [MASK].", "two [MASK] [MASK] from that tree."]
+    filled = load_run(run).fill([*lines, "nothing is missing", ""])
+    assert filled == [
+        "the cat sat on the mat.",
+        "the cat sat on the mat.",
+        "two birds sang from that tree.",
+        "nothing is missing",
+        "",
+    ]
+    assert load_run(run).fill([]) == []
+
+
+def test_guesses_are_probabilities_in_order_and_do_not_depend_on_the_batch(run: Path):
+    loaded = load_run(run)
+    lines = ["the cat [MASK] on the mat.", "no gap", "[MASK] dog lay [MASK] his basket."]
+    found = loaded.guesses(lines, 3)
+    assert [len(gaps) for gaps in found] == [1, 0, 2]
+    assert [gaps[0][0].word for gaps in found if gaps] == ["sat", "a"]
+    everything = loaded.guesses(lines[:1], 10_000)[0][0]
+    chances = [guess.chance for guess in everything]
+    assert chances == sorted(chances, reverse=True)
+    assert sum(chances) == pytest.approx(1, abs=1e-4)
+    assert chances[:3] == pytest.approx([guess.chance for guess in found[0][0]], abs=1e-5)
+
+
+def test_the_command_prints_lines_or_a_table(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
+    text = "the cat [MASK] on the mat.\nno gap\na dog [MASK] in [MASK] basket."
+    with_input(monkeypatch, text)
+    assert regard("fill", run) == 0
+    told = capsys.readouterr()
+    assert told.out == "the cat sat on the mat.\nno gap\na dog lay in his basket.\n"
+    assert told.err == "1 of 3 lines have no [MASK]: nothing to fill in there\n"
+    with_input(monkeypatch, text)
+    assert regard("fill", run, "--nbest", "2") == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[:2] for row in rows] == [["1", "1"]] * 2 + [["3", "1"]] * 2 + [["3", "2"]] * 2
+    assert [row[2] for row in rows[::2]] == ["sat", "lay", "his"]
+    assert all(0 <= float(row[3]) <= 1 for row in rows)
+    with_input(monkeypatch, "x")
+    assert regard("fill", run, "--nbest", "0") == 2
+
+
+def test_scores_are_the_same_every_time_and_in_every_way(
+    run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    """The validation loss of training, the score on its card, and measuring the kept-apart tokens' text again."""
+    last = read_metrics(run)[-1]
+    checked = [line["valid"] for line in read_metrics(run) if "valid" in line]
+    assert last["loss"] == pytest.approx(min(checked), abs=1e-5)
+    assert last["perplexity"] == pytest.approx(math.exp(last["loss"]))
+    assert last["accuracy"] > 0.6, "of all that one word in three leaves open"
+    assert "accuracy" in (run / "card.md").read_text()
+    told = []
+    for _ in range(2):
+        assert regard("evaluate", run, corpus, "--json") == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0] == told[1]
+    assert told[0]["protocol"] == "30% of the words hidden, the same ones every time, in windows of 16 tokens"
+    assert told[0]["hidden"] > 1000
+    assert 0 <= told[0]["loss"] < 1
+
+
+def test_scores_agree_with_brute_force_over_all_places():
+    tokenizer = Characters().train(["abcdefgh"])
+    words = torch.randint(5, tokenizer.vocab, (301,)).numpy()
+    model = BERT(vocab=tokenizer.vocab, width=16, layers=2, heads=2, position=Rotary()).build().eval()
+    data = MaskedWindows(words, 20, tokenizer, 0.2, batch=4)
+    nats, right, count = 0.0, 0, 0
+    with torch.no_grad():
+        for batch in data.once():
+            chances = model(batch.tokens, batch.valid).log_softmax(-1)
+            for row, column in batch.counted.nonzero().tolist():
+                place, answer = int(batch.chosen[row, column]), int(batch.answer[row, column])
+                nats -= float(chances[row, place, answer])
+                right += int(chances[row, place].argmax()) == answer
+                count += 1
+    scores = fill_scores(model, data)
+    assert scores["loss"] == pytest.approx(nats / count, abs=1e-5)
+    assert scores["accuracy"] == pytest.approx(right / count)
+    assert evaluate(model, FillMasked(0.2), data) == pytest.approx(nats / count, abs=1e-5)
+
+
+def test_loss_and_gradient_at_chosen_places_are_those_over_all_places():
+    tokenizer = Characters().train(["abcdefgh"])
+    words = torch.randint(3, tokenizer.vocab, (200,)).numpy()  # unknown and mask tokens among them, which never count
+    model = BERT(vocab=tokenizer.vocab, width=16, layers=2, heads=2, dropout=0.0).build()
+    batch = MaskedWindows(words, 20, tokenizer, 0.3, batch=4).batch(0)
+    loss = FillMasked(0.3).loss(model, batch)
+    loss.total.backward()
+    ours = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    model.zero_grad()
+    answers = torch.full_like(batch.tokens, -100)
+    for row, column in batch.counted.nonzero().tolist():
+        answers[row, batch.chosen[row, column]] = batch.answer[row, column]
+    total = F.cross_entropy(model(batch.tokens).flatten(0, 1), answers.flatten(), ignore_index=-100, reduction="sum")
+    total.backward()
+    assert int(loss.terms) == int((answers != -100).sum())
+    assert torch.allclose(loss.total, total, rtol=1e-5)
+    theirs = [p.grad for p in model.parameters() if p.grad is not None]
+    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(ours, theirs, strict=True))
+
+
+def test_a_run_resumed_in_the_middle_of_an_epoch_ends_with_the_same_bits(corpus: Path, tmp_path: Path):
+    plan = filler((str(corpus),))
+    plan = replace(
+        plan,
+        data=replace(plan.data, length=16),
+        model=replace(plan.model, width=16, layers=1, heads=2),
+        training=replace(plan.training, batch=8, minutes=None, steps=9, save_minutes=1e-9, keep=9, log_every=1),
+    )
+    train_filler(plan, tmp_path / "whole")
+    shutil.copytree(tmp_path / "whole", tmp_path / "cut")
+    (tmp_path / "cut" / "model.safetensors").unlink()
+    for checkpoint in RunFolder(tmp_path / "cut").checkpoints()[5:]:
+        shutil.rmtree(checkpoint)
+    report = train_filler(plan, tmp_path / "cut", resume=True)
+    assert report.steps == 4
+    whole, cut = (tmp_path / name / "model.safetensors" for name in ("whole", "cut"))
+    assert whole.read_bytes() == cut.read_bytes()
+    losses = [[line["loss"] for line in read_metrics(path.parent) if "rate_share" in line] for path in (whole, cut)]
+    assert losses[0] == losses[1]
+
+
+def test_words_of_another_librarys_bert_are_its_own(tmp_path: Path):
+    """Probabilities as `transformers` gives them, from its folder with BERT's own special tokens."""
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "on", "mat", "##s", "."]
+    engine = Tokenizer(models.WordPiece({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    engine.normalizer = normalizers.BertNormalizer()
+    engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    engine.decoder = decoders.WordPiece()
+    engine.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    special = {f"{role}_token": f"[{role.upper()}]" for role in ("pad", "unk", "cls", "sep", "mask")}
+    theirs = transformers.PreTrainedTokenizerFast(tokenizer_object=engine, **special)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+    )
+    model = transformers.BertForMaskedLM(config).eval()
+    torch.nn.init.normal_(model.cls.predictions.bias)
+    model.save_pretrained(tmp_path)
+    theirs.save_pretrained(tmp_path)
+
+    run, text = load(tmp_path), "the cat [MASK] on the mats."
+    [[guesses]] = run.guesses([text], 100)
+    read = theirs(text, return_tensors="pt")
+    with torch.no_grad():
+        chances = model(**read).logits[0, 3].softmax(-1)
+    expected = {word: float(chances[number] / chances[5:].sum()) for number, word in enumerate(words) if number >= 5}
+    assert dict(guesses) == pytest.approx(expected, abs=1e-5)
+    best = max(expected, key=expected.__getitem__)
+    joined = {"##s": "the cats on the mats."}.get(best, f"the cat {best} on the mats.")
+    assert run.fill([text]) == [joined]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--data.tokenizer=WordPiece", "--data.tokenizer.vocab=100"],
+        ["--data.tokenizer=Characters"],
+        ["--model.position=Learned"],
+        ["--model.wiring=PostNorm", "--task.share=0.5"],
+        ["--training.accumulate=2"],
+    ],
+)
+def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path):
+    assert regard("train", "fill", "--data", corpus, "--out", tmp_path / "x", *SMALL, *more, "--steps=3") == 0
+    [filled] = load_run(tmp_path / "x").fill(["the [MASK] sat"])
+    assert filled.startswith("the")
+    assert "[MASK]" not in filled
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [(["--model=GPT"], "fills in no words; choose BERT"), (["--model.head=GiveStates"], "fills in no words"),
+     (["--task.share=0"], "share: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
+     (["--data.tokenizer.vocab=3"], "must be at least")],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_one_line(
+    more: list[str], told: str, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    words = [word for word in SMALL if not more[0].startswith("--model=") or "model" not in word]
+    assert regard("train", "fill", "--data", corpus, "--out", tmp_path / "x", *words, *more, "--steps=3") == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_runs_fill_in_nothing(tmp_path: Path):
+    tokenizer = WordPiece(vocab=30).train(["a b c"])
+    labels = BERT(vocab=tokenizer.vocab, width=16, layers=1, head=NameLabel(2))
+    save_run(tmp_path / "labels", labels, labels.build(), tokenizer=tokenizer)
+    with pytest.raises(UserError, match="was not trained to fill in words"):
+        load_run(tmp_path / "labels").fill(["[MASK]"])
+    words = BERT(vocab=tokenizer.vocab, width=16, layers=1)
+    save_run(tmp_path / "words", words, words.build())
+    with pytest.raises(UserError, match="fills in tokens but no words"):
+        load_run(tmp_path / "words").guesses(["[MASK]"])
+    with pytest.raises(ConfigError):
+        FillMasked(share=1.0)
+
+
+def test_the_recipe_keeps_what_it_was_told(run: Path):
+    assert read_config(run)["task"] == {"kind": "FillMasked", "share": 0.3}
