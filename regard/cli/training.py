@@ -103,7 +103,15 @@ def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), 
 
 
 @train.command(name="translate")
-def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+def train_translate(
+    run: Run,
+    *,
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    trees: tuple[Path, ...] = (),
+    valid_trees: tuple[Path, ...] = (),
+    changes: Changes = None,
+) -> int:
     """A translator from pairs of sentences, for `regard translate`.
 
     --model chooses Transformer or RNN (with --model.attention Additive, or without). Any setting can be changed with
@@ -115,15 +123,27 @@ def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...
         Two files that run in parallel, or one with source and target in each row (.tsv, .csv, .jsonl, .parquet).
     valid
         The same, to measure by.
+    trees
+        CoNLL-U files with the dependency tree of each source, in the same order (for --model.position Tree).
+    valid_trees
+        The same of the sources to measure by.
     """
     from regard.recipes import train_translator, translator
 
     plan = translator(tuple(map(str, train)), tuple(map(str, valid)))
-    return run.make(plan, changes, train_translator)
+    return run.make(plan, {**tree_settings(trees, valid_trees), **(changes or {})}, train_translator)
 
 
 @train.command(name="classify")
-def train_classify(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+def train_classify(
+    run: Run,
+    *,
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    trees: tuple[Path, ...] = (),
+    valid_trees: tuple[Path, ...] = (),
+    changes: Changes = None,
+) -> int:
     """A classifier from labelled texts, for `regard classify`.
 
     Any setting can be changed with a dotted option; --show-settings prints them all.
@@ -134,8 +154,18 @@ def train_classify(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...]
         Files with a label and a text in each row (.tsv, .csv, .jsonl, .parquet; also packed).
     valid
         The same, to measure by.
+    trees
+        CoNLL-U files with the dependency tree of each text, in the same order (for --model.position Tree).
+    valid_trees
+        The same of the texts to measure by.
     """
     from regard.recipes import classifier, train_classifier
 
     plan = classifier(tuple(map(str, train)), tuple(map(str, valid)))
-    return run.make(plan, changes, train_classifier)
+    return run.make(plan, {**tree_settings(trees, valid_trees), **(changes or {})}, train_classifier)
+
+
+def tree_settings(trees: tuple[Path, ...], valid_trees: tuple[Path, ...]) -> dict[str, Any]:
+    """Only what was given: a run that is resumed keeps its own."""
+    given = {"data.trees": trees, "data.valid_trees": valid_trees}
+    return {name: [str(path) for path in paths] for name, paths in given.items() if paths}

@@ -2,22 +2,29 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import regard
 from regard.cli.app import app
 from regard.core.errors import UserError
 
+if TYPE_CHECKING:
+    from regard.data.trees import Parse
+
 
 @app.command
-def classify(run: Path) -> None:
+def classify(run: Path, *, trees: tuple[Path, ...] = ()) -> None:
     """Name the label of each line of standard input.
 
     Parameters
     ----------
     run
         Run folder of a classifier.
+    trees
+        CoNLL-U files with the dependency tree of each line.
     """
-    for label in regard.load(run).classify(read_lines()):
+    lines = read_lines()
+    for label in regard.load(run).classify(lines, read_line_trees(trees, lines)):
         print(label)
 
 
@@ -71,7 +78,7 @@ def generate(
 
 
 @app.command
-def translate(run: Path, *, longest: int = 256) -> None:
+def translate(run: Path, *, longest: int = 256, trees: tuple[Path, ...] = ()) -> None:
     """Translate the lines of standard input.
 
     Parameters
@@ -80,9 +87,23 @@ def translate(run: Path, *, longest: int = 256) -> None:
         Run folder of a translator.
     longest
         Most tokens to write for a line.
+    trees
+        CoNLL-U files with the dependency tree of each line.
     """
-    for answer in regard.load(run).translate(read_lines(), longest):
+    lines = read_lines()
+    for answer in regard.load(run).translate(lines, longest, trees=read_line_trees(trees, lines)):
         print(answer)
+
+
+def read_line_trees(files: tuple[Path, ...], lines: list[str]) -> "list[Parse] | None":
+    """The tree of each line of standard input, where trees are given."""
+    if not files:
+        return None
+    from regard.data.trees import match_trees, read_trees
+
+    parses = read_trees(files)
+    match_trees(parses, lines, lambda number: f"standard input, line {number + 1}")
+    return parses
 
 
 def read_lines() -> list[str]:

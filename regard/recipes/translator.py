@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data import Pairs
+from regard.data import Pairs, source_trees
 from regard.data.dates import Dates
 from regard.data.pair_files import PairFiles
 from regard.models import RNN, Model, Transformer
 from regard.parts import ReLU
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
+from regard.recipes.trees import check_trees
 from regard.run import TOKENIZER, Run
 from regard.tasks import Translate
 from regard.tasks.scores import translation_scores
@@ -46,22 +47,28 @@ def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: 
 def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     if not isinstance(plan.data, Dates | PairFiles):
         raise ConfigError(f"data: {type(plan.data).__name__} holds no pairs to translate")
+    check_trees(plan.model, given=isinstance(plan.data, PairFiles) and bool(plan.data.trees))
     texts = plan.data.pairs()
+    parses = plan.data.parses() if isinstance(plan.data, PairFiles) else {}
     if resume and (folder / TOKENIZER).exists():
         tokenizer = Tokenizer.load(folder / TOKENIZER)
     else:
         tokenizer = plan.data.tokenizer.train(text for pair in texts["train"] for text in pair)
     rows = {name: _encode(pairs, tokenizer) for name, pairs in texts.items()}
+    trees = {
+        name: source_trees([source for source, _ in pairs], parses.get(name), tokenizer)
+        for name, pairs in texts.items()
+    }
     measured = texts.get("test", texts["valid"])
 
     def score(run: Run) -> dict[str, float]:
-        answers = run.translate([source for source, _ in measured])
+        answers = run.translate([source for source, _ in measured], trees=parses.get("valid"))
         return translation_scores(answers, [target for _, target in measured])
 
     return Prepared(
         plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
-        train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed),
-        valid=Pairs(rows["valid"], tokenizer, plan.training.batch),
+        train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed, trees["train"]),
+        valid=Pairs(rows["valid"], tokenizer, plan.training.batch, trees=trees["valid"]),
         tokenizer=tokenizer,
         score=score,
     )

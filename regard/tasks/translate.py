@@ -8,7 +8,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from regard.core.errors import share
-from regard.data import PairBatch, pad
+from regard.data import PairBatch, pad, source_trees
+from regard.data.tree_places import pad_trees
+from regard.data.trees import Parse
 from regard.decode import greedy
 from regard.parts.taps import Heard, listen
 from regard.tasks.base import Loss
@@ -27,7 +29,8 @@ class Translate:
         return self._cross_entropy(model, batch, self.smoothing if model.training else 0.0)
 
     def _cross_entropy(self, model: nn.Module, batch: PairBatch, smoothing: float) -> Loss:
-        logits = model(batch.source, batch.target, batch.source_valid)
+        places = () if batch.places is None else (batch.places,)  # only some models know of them
+        logits = model(batch.source, batch.target, batch.source_valid, *places)
         answer = batch.answer.masked_fill(~batch.answer_valid, -100)
         total = F.cross_entropy(
             logits.flatten(0, 1).float(),
@@ -40,19 +43,26 @@ class Translate:
 
 
 def translate(
-    model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], longest: int = 256, batch: int = 128
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    longest: int = 256,
+    batch: int = 128,
+    trees: Sequence[Parse] | None = None,
 ) -> list[str]:
     """The likeliest target of each text, similar lengths together."""
     was_training = model.training
     model.eval()
     sources = tokenizer.encode(texts)
+    hung = source_trees(texts, trees, tokenizer)
     order = sorted(range(len(texts)), key=lambda row: len(sources[row]))
     answers = [""] * len(texts)
     for first in range(0, len(order), batch):
         rows = order[first : first + batch]
         source, valid = pad([[*sources[row], tokenizer.end] for row in rows], tokenizer.pad)
+        places = () if hung is None else (pad_trees([hung[row] for row in rows]),)
         with torch.inference_mode():
-            state = model.begin(source, valid)  # type: ignore[operator]
+            state = model.begin(source, valid, *places)  # type: ignore[operator]
         written = greedy(model, state, len(rows), tokenizer.start, tokenizer.end, longest)  # type: ignore[arg-type]
         for row, answer in zip(rows, tokenizer.decode(written), strict=True):
             answers[row] = answer
