@@ -52,9 +52,9 @@ class Parse:
         places = [place for place, letter in enumerate(text) if not letter.isspace()]
         for place, (letter, word) in zip(places, wanted, strict=False):
             if text[place] != letter:
-                return f"has {_from(text, place)!r} where the tree has {word!r}"
+                return f"has {_word_at(text, place)!r} where the tree has {word!r}"
         if len(places) > len(wanted):
-            return f"goes on with {_from(text, places[len(wanted)])!r} where the tree ends"
+            return f"goes on with {_word_at(text, places[len(wanted)])!r} where the tree ends"
         if len(places) < len(wanted):
             return f"ends where the tree has {wanted[len(places)][1]!r}"
         return None
@@ -92,8 +92,10 @@ def _letters(word: str) -> Iterator[str]:
     return (letter for letter in word if not letter.isspace())
 
 
-def _from(text: str, place: int) -> str:
-    return text[place:].split(maxsplit=1)[0]
+def _word_at(text: str, place: int) -> str:
+    """What stands there between spaces, for an error."""
+    begun = next((start for start in range(place, 0, -1) if text[start - 1].isspace()), 0)
+    return text[begun:].split(maxsplit=1)[0][:40]
 
 
 def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
