@@ -108,7 +108,8 @@ def test_trees_at_use_are_those_of_the_lines(run: Path, tmp_path: Path, capsys: 
     (tmp_path / "b.tsv").write_text("good\ta fine film\ngood\ta dull date\n")
     assert regard("evaluate", run, tmp_path / "b.tsv", "--trees", tmp_path / "T") == 1
     error = capsys.readouterr().err
-    assert f"b.tsv, line 2: is not the sentence of its tree at {tmp_path}/T, line 5: the text has 'date'" in error
+    told = f"is not the sentence of its tree at {tmp_path}/T, line 5: the text has 'date' where the tree has 'day'"
+    assert f"b.tsv, line 2: {told}" in error
     assert error.count("\n") == 1
 
 
