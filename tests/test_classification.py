@@ -113,8 +113,13 @@ def test_trees_at_use_are_those_of_the_lines(run: Path, tmp_path: Path, capsys: 
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize(("more", "told"), [(["--model.position=Tree"], "Tree needs the tree of each text"),
-                                            (["--valid-trees", "T"], "trees: trees are needed beside both")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--model.position=Tree"], "Tree needs the tree of each text"),
+        (["--valid-trees", "T"], "trees: trees are needed beside both"),
+    ],
+)
 def test_missing_trees_are_told_before_training(
     more: list[str], told: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):

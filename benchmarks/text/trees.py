@@ -159,9 +159,9 @@ def settled(base: Plan, folder: Path, model: Any, seed: int, steps: int, batch: 
 def blocks(path: Path) -> Iterator[str]:
     """The sentences of a treebank as they are written."""
     try:
-        text = gzip.open(path, "rt", encoding="utf-8").read()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
+        text = gzip.decompress(path.read_bytes()).decode("utf-8")
+    except (OSError, EOFError) as error:
+        raise UserError(f"{path}: cannot be read ({error})") from None
     return (block + "\n\n" for block in re.split(r"\n\n+", text.strip()))
 
 
@@ -256,9 +256,7 @@ def machine() -> dict[str, Any]:
 def show(console: Console, document: dict[str, Any]) -> None:
     for name, study in document["studies"].items():
         told = study["summary"]
-        table = Table(
-            title=f"{name}: {study['steps']} steps, {study['rows']} rows; mean ± deviation over seeds, on test"
-        )
+        table = Table(title=f"{name} after {study['steps']} steps: test sentences, mean ± deviation over seeds")
         figures = [key for key in next(iter(told.values())) if key != "seeds"]
         for column in ("position", "seeds", *figures):
             table.add_column(column, justify="left" if column == "position" else "right")
