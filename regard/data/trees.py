@@ -85,7 +85,8 @@ def match_trees(parses: Sequence[Parse], texts: Sequence[str], where: Callable[[
         last = f"{parses[-1].file} ends" if parses else "the trees end"
         raise UserError(f"{where(len(parses))}: has no tree, for {last} after {len(parses)} sentences")
     if len(parses) > len(texts):
-        raise UserError(f"{parses[len(texts)]}: is the tree of no text, for there are {len(texts)}")
+        last = f"the last is {where(len(texts) - 1)}" if texts else "there is none"
+        raise UserError(f"{parses[len(texts)]}: is the tree of no text, for {last}")
 
 
 def _letters(word: str) -> Iterator[str]:

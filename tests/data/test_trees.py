@@ -186,8 +186,8 @@ def test_no_text_ends_in_anything_but_trees_or_one_line(tmp_path_factory: pytest
         (["a b", "cd"], "S, line 2: is not the sentence of its tree at T, line 4: the text ends where the tree has"),
         (["a b f g", "c d e"], "S, line 1: is not the sentence of its tree at T, line 1: the text goes on with 'f'"),
         (["a b", "c d e", "f"], "line 3: has no tree, for T ends after 2 sentences"),
-        (["a b"], "T, line 4: is the tree of no text, for there are 1"),
-        ([], "T, line 1: is the tree of no text, for there are 0"),
+        (["a b"], "T, line 4: is the tree of no text, for the last is S, line 1"),
+        ([], "T, line 1: is the tree of no text, for there is none"),
     ],
 )  # fmt: skip
 def test_trees_of_other_texts_are_refused(texts: list[str], told: str, tmp_path: Path):
