@@ -9,7 +9,7 @@ from rich.table import Table
 from regard.core.errors import UserError
 from regard.recipes import dates, dates_quick, share_right, train_translator
 from regard.run import CONFIG, Run, load_run, read_config
-from regard.tasks.translate import attention
+from regard.tasks.targets import attention
 from regard.view import alignment
 
 EXAMPLE = "am 3. Oktober 1990"

@@ -1,14 +1,17 @@
 """A classifier from the user's own labelled texts."""
 
+import io
 import json
+import random
 from pathlib import Path
 
 import pytest
 
 from regard.core.errors import UserError
-from regard.run import load_run
+from regard.run import load_run, read_metrics
 from regard.tasks.classify import label_scores
 from tests.command import regard
+from tests.conllu import chain, conllu
 
 ROWS = [("good", "a fine film"), ("bad", "a dull film"), ("good", "a fine day"), ("bad", "a dull day")] * 8
 SMALL = ["--training.batch=8", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
@@ -59,3 +62,68 @@ def test_scores_agree_with_scikit_learn():
     scores = label_scores(answers, references)
     assert scores["accuracy"] == pytest.approx(metrics.accuracy_score(references, answers))
     assert scores["macro_f1"] == pytest.approx(metrics.f1_score(references, answers, average="macro"))
+
+
+def hang(dice: random.Random) -> tuple[list[str], list[int], str]:
+    """Three words and a marked one in any order, as a random tree in which the marked word is a leaf; and its head."""
+    order = dice.sample(range(4), 4)
+    heads = [-1] * 4
+    for place in range(1, 4):
+        heads[order[place]] = order[dice.randrange(place)]
+    words = [""] * 4
+    for place, word in zip(order, [*dice.sample("abc", 3), "x"], strict=True):
+        words[place] = word  # the marked word comes last into the tree, so nothing hangs from it
+    return words, heads, words[heads[words.index("x")]]
+
+
+def test_only_the_tree_tells_what_a_word_hangs_from(tmp_path: Path):
+    """All texts have the same words: who sees only them can but guess, and so can who sees their order and no tree."""
+    dice = random.Random(1)
+    for name, count in (("train", 1500), ("valid", 200)):
+        rows = [hang(dice) for _ in range(count)]
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{label}\t{' '.join(words)}\n" for words, _, label in rows))
+        (tmp_path / f"{name}.conllu").write_text("".join(conllu(words, heads) for words, heads, _ in rows))
+    data = ["--train", tmp_path / "train.tsv", "--valid", tmp_path / "valid.tsv"]
+    data += ["--trees", tmp_path / "train.conllu", "--valid-trees", tmp_path / "valid.conllu"]
+    small = ["--data.tokenizer=WordPiece", "--data.tokenizer.vocab=30", "--model.width=32", "--model.feed.hidden=64"]
+    small += ["--model.dropout=0", "--training.average=0", "--training.optimiser.rate=0.005", "--task.smoothing=0"]
+    scores = {}
+    for position in ("Tree", "NoPosition", "Sinusoid"):
+        out, more = tmp_path / position, ["--steps=200", "--training.schedule.warmup=20", "--model.heads=2"]
+        assert regard("train", "classify", "--out", out, *data, *small, *more, f"--model.position={position}") == 0
+        scores[position] = read_metrics(out)[-1]["accuracy"]
+    assert scores["Tree"] > 0.9
+    assert max(scores["NoPosition"], scores["Sinusoid"]) < 0.5, "one of three is right by chance"
+
+
+def test_trees_at_use_are_those_of_the_lines(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch):
+    lines = ["a fine film", "a dull day"]
+    (tmp_path / "T").write_text("".join(map(chain, lines)))
+    (tmp_path / "b.tsv").write_text("".join(f"good\t{line}\n" for line in lines))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
+    assert regard("classify", run, "--trees", tmp_path / "T") == 0
+    assert capsys.readouterr().out.split() == ["good", "bad"]
+    assert regard("evaluate", run, tmp_path / "b.tsv", "--trees", tmp_path / "T", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] == 0.5
+    (tmp_path / "b.tsv").write_text("good\ta fine film\ngood\ta dull date\n")
+    assert regard("evaluate", run, tmp_path / "b.tsv", "--trees", tmp_path / "T") == 1
+    error = capsys.readouterr().err
+    told = f"is not the sentence of its tree at {tmp_path}/T, line 5: the text has 'date' where the tree has 'day'"
+    assert f"b.tsv, line 2: {told}" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--model.position=Tree"], "Tree needs the tree of each text"),
+        (["--valid-trees", "T"], "trees: trees are needed beside both"),
+    ],
+)
+def test_missing_trees_are_told_before_training(
+    more: list[str], told: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    data = ["--train", run.parent / "a.tsv", "--valid", run.parent / "a.tsv"]
+    assert regard("train", "classify", "--out", tmp_path / "x", *data, *SMALL, *more) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()

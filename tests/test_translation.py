@@ -1,13 +1,24 @@
 """A translator from the user's own pairs, in every form that pairs come in."""
 
+import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
+from torch import Tensor
 
-from regard.run import load_run, read_metrics
+from regard.core.errors import UserError
+from regard.data import source_trees
+from regard.data.pair_files import PairFiles
+from regard.data.tree_places import pad_trees
+from regard.data.trees import read_trees
+from regard.parts import Places
+from regard.run import Run, load_run, read_metrics
 from regard.tasks.scores import signatures, translation_scores
 from tests.command import regard
+from tests.conllu import chain, conllu
 
 PAIRS = [("ein Hund", "a dog"), ("zwei Hunde", "two dogs"), ("eine Katze", "a cat"), ("zwei Katzen", "two cats")] * 6
 SMALL = ["--steps=3", "--training.batch=4", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
@@ -87,3 +98,115 @@ def test_scores_are_those_of_the_field():
     assert shouted["bleu"] < 50
     assert "tok:13a" in signatures()["bleu"]
     assert "case:lc" in signatures()["bleu_lower"]
+
+
+@pytest.fixture(scope="module")
+def trees(files: Path) -> Path:
+    """A tree beside each source of the pairs."""
+    (files / "a.conllu").write_text("".join(chain(source) for source, _ in PAIRS))
+    data = ["--train", files / "a.tsv", "--valid", files / "a.tsv"]
+    with_trees = ["--trees", files / "a.conllu", "--valid-trees", files / "a.conllu"]
+    given = {"tree": [*with_trees, "--model.position=Tree"], "beside": with_trees, "none": []}
+    for out, more in given.items():
+        assert regard("train", "translate", "--out", files / out, *data, *SMALL, *more) == 0
+    return files
+
+
+def test_trees_go_all_the_way_from_file_to_model(
+    trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch
+):
+    run = load_run(trees / "tree")
+    texts = ["ein Hund", "zwei Katzen"]
+    (tmp_path / "in.conllu").write_text("".join(map(chain, texts)))
+    answers = run.translate(texts, longest=5, trees=tmp_path / "in.conllu")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\n".join(texts).encode())))
+    capsys.readouterr()
+    assert regard("translate", trees / "tree", "--trees", tmp_path / "in.conllu", "--longest", "5") == 0
+    assert capsys.readouterr().out.splitlines() == answers
+    assert regard("evaluate", trees / "tree", trees / "a.tsv", "--trees", trees / "a.conllu", "--longest=5") == 0
+    assert f"pairs: {len(PAIRS)}" in capsys.readouterr().out
+
+    memory = [run.model.encode(*read) for read in some_readings(run, tmp_path)]
+    assert not memory[0].allclose(memory[1]), "another tree, another reading"
+
+
+def some_readings(run: Run, folder: Path) -> Iterator[tuple[Tensor, None, Places]]:
+    """One text with two trees."""
+    words = ["zwei", "Hunde", "Hunde"]
+    for name, heads in (("a", [-1, 0, 1]), ("b", [1, 2, -1])):
+        (folder / name).write_text(conllu(words, heads))
+        parses = read_trees([folder / name])
+        places = pad_trees(source_trees([" ".join(words)], parses, run.tokenizer))
+        yield torch.full_like(places.depth, 7), None, places
+
+
+def test_trees_that_a_position_does_not_use_change_nothing(trees: Path):
+    assert (trees / "beside" / "model.safetensors").read_bytes() == (trees / "none" / "model.safetensors").read_bytes()
+
+
+def test_a_resumed_run_keeps_its_trees(trees: Path, capsys: pytest.CaptureFixture):
+    data = ["--train", trees / "a.tsv", "--valid", trees / "a.tsv"]
+    assert regard("train", "translate", "--out", trees / "tree", *data, "--resume", "--steps", "5") == 0
+    assert read_metrics(trees / "tree")[-1]["step"] == 5
+
+
+def test_pairs_that_are_left_out_take_their_trees_along(tmp_path: Path):
+    (tmp_path / "a.tsv").write_text("a\tx\nb\t\nc\ty\n")
+    (tmp_path / "T").write_text(chain("a") + chain("b") + chain("c"))
+    files, trees = (str(tmp_path / "a.tsv"),), (str(tmp_path / "T"),)
+    data = PairFiles(train=files, valid=files, trees=trees, valid_trees=trees)
+    assert [parse.words[0] for parse in data.parses()["train"]] == [source for source, _ in data.pairs()["train"]]
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "told"),
+    [
+        (["--model.position=Tree"], 2, "model.position: Tree needs the tree of each text; give them with --trees"),
+        (["--trees", "T"], 2, "valid_trees: trees are needed beside both"),
+        (
+            ["--trees", "T", "--valid-trees", "T", "--model=RNN"],
+            2,
+            "data.trees: a model of the kind RNN reads no trees",
+        ),
+        (["--trees", "T", "T", "--valid-trees", "T"], 1, "T, line 1: is the tree of no text, for the last is"),
+        (["--trees", "short", "--valid-trees", "T"], 1, "a.tsv, line 2: has no tree, for short ends after 1 sentences"),
+        (
+            ["--trees", "other", "--valid-trees", "T"],
+            1,
+            "a.tsv, line 2: is not the sentence of its tree at other, line 4",
+        ),
+        (["--trees", "T", "--valid-trees", "missing"], 1, "missing: cannot be read"),
+    ],
+)
+def test_trees_that_cannot_be_used_are_refused_before_training(
+    more: list[str], code: int, told: str, trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "T").write_text((trees / "a.conllu").read_text())
+    (tmp_path / "short").write_text(chain(PAIRS[0][0]))
+    (tmp_path / "other").write_text(chain(PAIRS[0][0]) * 24)
+    data = ["--train", trees / "a.tsv", "--valid", trees / "a.tsv"]
+    small = [word for word in SMALL if "layers" not in word]
+    assert regard("train", "translate", "--out", "x", *data, *small, *more) == code
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_using_a_run_with_the_wrong_trees_is_told(
+    trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch
+):
+    with pytest.raises(UserError, match="its Tree positions need the tree of each text"):
+        load_run(trees / "tree").translate(["ein Hund"])
+    (tmp_path / "T").write_text(chain("ein Hund"))
+    with pytest.raises(UserError, match=r"text 1: is not the sentence of its tree at .*T, line 1: the text has 'eine'"):
+        load_run(trees / "tree").translate(["eine Hund"], trees=tmp_path / "T")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ein Hund\nzwei\n")))
+    assert regard("translate", trees / "tree", "--trees", tmp_path / "T") == 1
+    assert "standard input, line 2: has no tree" in capsys.readouterr().err
+    data = ["--train", trees / "a.tsv", "--valid", trees / "a.tsv"]
+    small = [word for word in SMALL if "--model" not in word] + ["--model.width=16"]
+    assert regard("train", "translate", "--out", tmp_path / "rnn", *data, *small, "--model=RNN") == 0
+    with pytest.raises(UserError, match="holds a RNN, which reads no trees"):
+        load_run(tmp_path / "rnn").translate(["ein Hund"], trees=tmp_path / "T")

@@ -25,7 +25,7 @@ def demo(*, out: Path = Path("runs/demo"), quick: bool = False) -> int:
 
 
 @app.command
-def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256) -> None:
+def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256, trees: tuple[Path, ...] = ()) -> None:
     """Measure a run on files that it has not learned from.
 
     Parameters
@@ -39,12 +39,15 @@ def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256) ->
         Print one JSON object.
     longest
         Most tokens to write for a line.
+    trees
+        CoNLL-U files with the dependency tree of each source, or of each text that has a label.
     """
     from regard.recipes.measure import measure
 
     if not files:
         raise ConfigError("evaluate: name the files to measure by")
-    print_scores(measure(regard.load(run), tuple(map(str, files)), longest), json)
+    scores = measure(regard.load(run), tuple(map(str, files)), longest, tuple(map(str, trees)))
+    print_scores(scores, json)
 
 
 def print_scores(scores: dict[str, Any], as_json: bool) -> None:

@@ -130,7 +130,15 @@ def train_fill(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = ()
 
 
 @train.command(name="translate")
-def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+def train_translate(
+    run: Run,
+    *,
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    trees: tuple[Path, ...] = (),
+    valid_trees: tuple[Path, ...] = (),
+    changes: Changes = None,
+) -> int:
     """A translator from pairs of sentences, for `regard translate`.
 
     --model chooses Transformer, RNN (with --model.attention Additive, or without) or DecoderOnly. Any setting can be
@@ -142,11 +150,15 @@ def train_translate(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...
         Two files that run in parallel, or one with source and target in each row (.tsv, .csv, .jsonl, .parquet).
     valid
         The same, to measure by.
+    trees
+        CoNLL-U files with the dependency tree of each source, in the same order (for --model.position Tree).
+    valid_trees
+        The same of the sources to measure by.
     """
     from regard.recipes import train_translator, translator
 
     plan = translator(tuple(map(str, train)), tuple(map(str, valid)))
-    return run.make(plan, changes, train_translator)
+    return run.make(plan, {**tree_settings(trees, valid_trees), **(changes or {})}, train_translator)
 
 
 @train.command(name="summarise")
@@ -178,6 +190,8 @@ def train_classify(
     train: tuple[Path, ...],
     valid: tuple[Path, ...],
     init: Path | None = None,
+    trees: tuple[Path, ...] = (),
+    valid_trees: tuple[Path, ...] = (),
     changes: Changes = None,
 ) -> int:
     """A classifier from labelled texts, for `regard classify`.
@@ -192,12 +206,22 @@ def train_classify(
         The same, to measure by.
     init
         Begin from what another run has learned: one of `train fill` or of `train classify`, or a Hugging Face BERT.
+    trees
+        CoNLL-U files with the dependency tree of each text, in the same order (for --model.position Tree).
+    valid_trees
+        The same of the texts to measure by.
     """
     from regard.recipes import classifier, train_classifier, tuned
 
     plan = classifier(tuple(map(str, train)), tuple(map(str, valid)))
-    if init is None:
-        return run.make(plan, changes, train_classifier)
-    if not run.goes_on:
-        plan = tuned(plan, init)
-    return run.make(plan, {"init": str(init), **(changes or {})}, train_classifier)
+    settings = tree_settings(trees, valid_trees)
+    if init is not None:
+        settings["init"] = str(init)
+        plan = plan if run.goes_on else tuned(plan, init)
+    return run.make(plan, {**settings, **(changes or {})}, train_classifier)
+
+
+def tree_settings(trees: tuple[Path, ...], valid_trees: tuple[Path, ...]) -> dict[str, Any]:
+    """Only what was given: a run that is resumed keeps its own."""
+    given = {"data.trees": trees, "data.valid_trees": valid_trees}
+    return {name: [str(path) for path in paths] for name, paths in given.items() if paths}

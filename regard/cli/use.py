@@ -1,23 +1,31 @@
 """Verbs that use what was trained, from standard input to standard output."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import regard
 from regard.cli.app import app
-from regard.core.errors import UserError
+from regard.core.errors import ConfigError, UserError
+
+if TYPE_CHECKING:
+    from regard.data.trees import Parse
 
 
 @app.command
-def classify(run: Path) -> None:
+def classify(run: Path, *, trees: tuple[Path, ...] = ()) -> None:
     """Name the label of each line of standard input.
 
     Parameters
     ----------
     run
         Run folder of a classifier.
+    trees
+        CoNLL-U files with the dependency tree of each line.
     """
-    for label in regard.load(run).classify(read_lines()):
+    lines = read_lines()
+    for label in regard.load(run).classify(lines, read_line_trees(trees, lines)):
         print(label)
 
 
@@ -100,36 +108,85 @@ def generate(
 
 
 @app.command
-def summarise(run: Path, *, longest: int = 128) -> None:
+def summarise(run: Path, *, beam: int = 1, longest: int = 128) -> None:
     """Summarise the lines of standard input, one document a line.
 
     Parameters
     ----------
     run
         Run folder of a summariser.
+    beam
+        Keep this many beginnings at every word; 5 is better than 1 and slower.
     longest
         Most tokens to write for a document.
     """
+    from regard.decode import Beam
+
     loaded, texts = regard.load(run), read_lines()
     if cut := loaded.how_many_cut(texts):
         print(f"{cut:,} of {len(texts):,} documents are longer than what is read of them: cut", file=sys.stderr)
-    for answer in loaded.summarise(texts, longest):
+    for answer in loaded.summarise(texts, longest, beam=Beam(beam) if beam != 1 else None):
         print(answer)
 
 
 @app.command
-def translate(run: Path, *, longest: int = 256) -> None:
+def translate(
+    run: Path,
+    *,
+    beam: int = 1,
+    nbest: int = 1,
+    scores: bool = False,
+    align: bool = False,
+    longest: int = 256,
+    trees: tuple[Path, ...] = (),
+) -> None:
     """Translate the lines of standard input.
 
     Parameters
     ----------
     run
         Run folder of a translator.
+    beam
+        Keep this many beginnings at every word; 5 is better than 1 and slower.
+    nbest
+        Print so many translations of a line, best first, each after the number of its line and its score.
+    scores
+        Print the log-probability for each token before each translation.
+    align
+        Print after each translation which word of the line each of its words looked at: 0-0 2-1, from 0.
     longest
         Most tokens to write for a line.
+    trees
+        CoNLL-U files with the tree of each line, in the same order, for a run with Tree positions.
     """
-    for answer in regard.load(run).translate(read_lines(), longest):
-        print(answer)
+    from regard.decode import Beam
+
+    if nbest > beam:
+        raise ConfigError(f"--nbest {nbest}: a beam of {beam} finds only {beam}; give --beam {nbest} or more")
+    loaded, texts = regard.load(run), read_lines()
+    search = Beam(beam) if beam != 1 else None
+    found = loaded.translations(texts, longest, beam=search, trees=read_line_trees(trees, texts))
+    if search is None and scores:
+        likely = loaded.score([(text, best[0].text) for text, best in zip(texts, found, strict=True)])
+        found = [[replace(best[0], score=score)] for best, score in zip(found, likely, strict=True)]
+    for number, (text, best) in enumerate(zip(texts, found, strict=True), 1):
+        for one in best[:nbest]:
+            cells = [str(number)] if nbest > 1 else []
+            cells += [f"{one.score:.4f}"] if scores or nbest > 1 else []
+            cells.append(one.text)
+            cells += [" ".join(f"{read}-{word}" for read, word in loaded.align(text, one.text))] if align else []
+            print("\t".join(cells))
+
+
+def read_line_trees(files: tuple[Path, ...], lines: list[str]) -> "list[Parse] | None":
+    """The tree of each line of standard input, where trees are given."""
+    if not files:
+        return None
+    from regard.data.trees import match_trees, read_trees
+
+    parses = read_trees(files)
+    match_trees(parses, lines, lambda number: f"standard input, line {number + 1}")
+    return parses
 
 
 def read_lines() -> list[str]:

@@ -12,6 +12,9 @@ from regard.core.errors import ConfigError, UserError, at_least, did_you_mean
 from regard.data.files import Row, read_rows
 from regard.data.order import Order
 from regard.data.pairs import pad
+from regard.data.tree_places import TokenTree, pad_trees, token_trees
+from regard.data.trees import Parse, both_or_neither, match_trees, read_trees
+from regard.parts.positions import Places
 from regard.text import BPE, Tokenizer, Tokenizing
 
 Labelled = tuple[int, list[int]]  # number of the label, tokens of the text
@@ -23,8 +26,11 @@ class LabelFiles:
     valid: tuple[str, ...]
     longest: int = 128  # tokens read of a text
     tokenizer: Tokenizing | None = BPE(vocab=8000)  # None: that of the run that training begins from
+    trees: tuple[str, ...] = ()  # CoNLL-U: the n-th tree is that of the n-th row
+    valid_trees: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        both_or_neither(self.trees, self.valid_trees)
         at_least(3, longest=self.longest)
         if not self.train or not self.valid:
             raise ConfigError("train and valid: at least one file each")
@@ -37,6 +43,15 @@ def read_labelled(files: Sequence[str]) -> list[Row]:
     return rows
 
 
+def read_row_trees(files: Sequence[str], rows: Sequence[Row]) -> list[Parse] | None:
+    """The tree of each row's text, where trees are given."""
+    if not files:
+        return None
+    parses = read_trees(files)
+    match_trees(parses, [row.fields[1] for row in rows], lambda number: str(rows[number]))
+    return parses
+
+
 def labels_of(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(sorted({row.fields[0] for row in rows}))
 
@@ -44,6 +59,15 @@ def labels_of(rows: Sequence[Row]) -> tuple[str, ...]:
 def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, longest: int) -> list[list[int]]:
     """Each text between the start token, which the label is read from, and the end token."""
     return [[tokenizer.start, *tokens[: longest - 2], tokenizer.end] for tokens in tokenizer.encode(texts)]
+
+
+def encode_trees(
+    texts: Sequence[str], parses: Sequence[Parse] | None, tokenizer: Tokenizer, longest: int
+) -> list[TokenTree] | None:
+    """The tree under the tokens of each text as `encode_texts` frames it."""
+    if parses is None:
+        return None
+    return [tree.first(longest - 2).framed(1, 1) for tree in token_trees(texts, parses, tokenizer)]
 
 
 def encode_rows(rows: Sequence[Row], labels: Sequence[str], tokenizer: Tokenizer, longest: int) -> list[Labelled]:
@@ -61,6 +85,7 @@ class LabelledBatch:
     tokens: Int[Tensor, "batch length"]
     valid: Bool[Tensor, "batch length"]
     label: Int[Tensor, " batch"]
+    places: Places | None = None  # where the trees are known
 
     @property
     def rows(self) -> int:
@@ -77,14 +102,22 @@ class LabelledBatch:
         return self._each(lambda x: x.to(device))
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "LabelledBatch":
-        return LabelledBatch(change(self.tokens), change(self.valid), change(self.label))
+        places = None if self.places is None else self.places.each(change)
+        return LabelledBatch(change(self.tokens), change(self.valid), change(self.label), places)
 
 
 class LabelledTexts:
     fixed_shape = False
 
-    def __init__(self, rows: Sequence[Labelled], padding: int, batch: int, seed: int = 0):
-        self.texts, self.padding, self.batch_size = rows, padding, batch
+    def __init__(
+        self,
+        rows: Sequence[Labelled],
+        padding: int,
+        batch: int,
+        seed: int = 0,
+        trees: Sequence[TokenTree] | None = None,
+    ):
+        self.texts, self.trees, self.padding, self.batch_size = rows, trees, padding, batch
         self.order = Order([len(tokens) for _, tokens in rows], batch, seed)
 
     @property
@@ -92,12 +125,14 @@ class LabelledTexts:
         return self.order.steps_per_epoch
 
     def batch(self, step: int) -> LabelledBatch:
-        return self._collate([self.texts[row] for row in self.order.rows(step)])
+        return self._collate(self.order.rows(step))
 
     def once(self) -> Iterator[LabelledBatch]:
         for first in range(0, len(self.texts), self.batch_size):
-            yield self._collate(self.texts[first : first + self.batch_size])
+            yield self._collate(range(len(self.texts))[first : first + self.batch_size])
 
-    def _collate(self, rows: Sequence[Labelled]) -> LabelledBatch:
+    def _collate(self, numbers: Sequence[int]) -> LabelledBatch:
+        rows = [self.texts[number] for number in numbers]
+        places = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
         tokens, valid = pad([tokens for _, tokens in rows], self.padding)
-        return LabelledBatch(tokens, valid, torch.tensor([label for label, _ in rows]))
+        return LabelledBatch(tokens, valid, torch.tensor([label for label, _ in rows]), places)

@@ -1,12 +1,13 @@
 """Pairs from files: two that run in parallel, line by line, or one with a source and a target in each row."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.files import read_lines, read_rows
+from regard.data.files import Row, read_lines, read_rows
+from regard.data.trees import Parse, both_or_neither, match_trees, read_trees
 from regard.text import BPE, Tokenizing
 
 Pair = tuple[str, str]
@@ -18,11 +19,14 @@ class PairFiles:
     train: tuple[str, ...]  # two parallel files, or one of pairs
     valid: tuple[str, ...]
     tokenizer: Tokenizing = BPE(vocab=8000)
+    trees: tuple[str, ...] = ()  # CoNLL-U: the n-th tree is that of the n-th source
+    valid_trees: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("train", "valid"):
             if len(getattr(self, name)) not in (1, 2):
                 raise ConfigError(f"{name}: takes two parallel files or one file of pairs, not {getattr(self, name)}")
+        both_or_neither(self.trees, self.valid_trees)
 
     def pairs(self) -> dict[str, list[Pair]]:
         """The pairs to train on and to measure by. A pair with an empty side teaches nothing and is left out."""
@@ -31,6 +35,11 @@ class PairFiles:
     def referenced(self) -> dict[str, list[Referenced]]:
         """The same with all targets of each source."""
         return {name: read_filled(getattr(self, name)) for name in ("train", "valid")}
+
+    def parses(self) -> dict[str, list[Parse]]:
+        """The trees of the sources of `pairs`; nothing where none are given."""
+        given = {"train": self.trees, "valid": self.valid_trees}
+        return {name: read_pair_trees(trees, getattr(self, name), _is_filled) for name, trees in given.items() if trees}
 
 
 def first_targets(rows: Sequence[Referenced]) -> list[Pair]:
@@ -50,9 +59,22 @@ def read_pairs(files: tuple[str, ...]) -> Iterator[Pair]:
 
 def read_referenced(files: tuple[str, ...]) -> Iterator[Referenced]:
     """Every source with all its targets; of two parallel files each line has one."""
+    for row in _rows(files):
+        yield row.fields[0], row.fields[1:]
+
+
+def read_pair_trees(
+    trees: tuple[str, ...], files: tuple[str, ...], keep: Callable[[Referenced], bool] = lambda row: True
+) -> list[Parse]:
+    """The trees beside the sources of pairs, for those pairs that are kept."""
+    rows, parses = list(_rows(files)), read_trees(trees)
+    match_trees(parses, [row.fields[0] for row in rows], lambda number: str(rows[number]))
+    return [parse for row, parse in zip(rows, parses, strict=True) if keep((row.fields[0], row.fields[1:]))]
+
+
+def _rows(files: tuple[str, ...]) -> Iterator[Row]:
     if len(files) == 1:
-        for row in read_rows(Path(files[0]), ["source", "target"], more=True):
-            yield row.fields[0], row.fields[1:]
+        yield from read_rows(Path(files[0]), ["source", "target"], more=True)
         return
     sources, targets = (read_lines(Path(file)) for file in files)
     while True:
@@ -63,14 +85,20 @@ def read_referenced(files: tuple[str, ...]) -> Iterator[Referenced]:
             number = (source or target or (0, ""))[0]
             longer, shorter = files if target is None else files[::-1]
             raise UserError(f"{longer}, line {number}: has no partner, for {shorter} ends before it")
-        yield source[1], (target[1],)
+        yield Row(Path(files[0]), source[0], (source[1], target[1]))
+
+
+def _is_filled(row: Referenced) -> bool:
+    source, targets = row
+    return bool(source.strip()) and any(target.strip() for target in targets)
 
 
 def read_filled(files: tuple[str, ...]) -> list[Referenced]:
     """Sources and targets that are not empty; what is left out is counted on screen."""
     pairs = list(read_referenced(files))
-    kept = [(source, tuple(target for target in targets if target.strip())) for source, targets in pairs]
-    filled = [(source, targets) for source, targets in kept if source.strip() and targets]
+    filled = [
+        (source, tuple(target for target in targets if target.strip())) for source, targets in filter(_is_filled, pairs)
+    ]
     if not filled:
         raise UserError(f"{', '.join(files)}: no pairs")
     if len(filled) < len(pairs):

@@ -1,13 +1,16 @@
 """Pairs: a source text and the target text it should become."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.data.order import Order
+from regard.data.tree_places import TokenTree, pad_trees, token_trees
+from regard.data.trees import Parse
+from regard.parts.positions import Places
 from regard.text import Tokenizer
 
 Row = tuple[list[int], list[int]]  # tokens of source and target
@@ -20,6 +23,7 @@ class PairBatch:
     target: Int[Tensor, "batch target"]  # starts with the start token
     answer: Int[Tensor, "batch target"]  # the target moved by one: ends with the end token
     answer_valid: Bool[Tensor, "batch target"]
+    places: Places | None = None  # of the source, where its trees are known
 
     @property
     def rows(self) -> int:
@@ -38,7 +42,8 @@ class PairBatch:
         return self._each(lambda x: x.to(device))
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "PairBatch":
-        return PairBatch(*(change(getattr(self, name)) for name in self.__dataclass_fields__))
+        tensors = {name: change(value) for name, value in vars(self).items() if isinstance(value, Tensor)}
+        return replace(self, **tensors, places=None if self.places is None else self.places.each(change))
 
 
 class Pairs:
@@ -46,8 +51,15 @@ class Pairs:
 
     fixed_shape = False
 
-    def __init__(self, rows: Sequence[Row], tokenizer: Tokenizer, batch: int, seed: int = 0):
-        self.rows_, self.batch_size = rows, batch
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        tokenizer: Tokenizer,
+        batch: int,
+        seed: int = 0,
+        trees: Sequence[TokenTree] | None = None,  # of each source, with its end token
+    ):
+        self.rows_, self.trees, self.batch_size = rows, trees, batch
         self.pad, self.start, self.end = tokenizer.pad, tokenizer.start, tokenizer.end
         self.order = Order([_size(*row) for row in rows], batch, seed)
 
@@ -56,23 +68,32 @@ class Pairs:
         return self.order.steps_per_epoch
 
     def batch(self, step: int) -> PairBatch:
-        return self._collate([self.rows_[row] for row in self.order.rows(step)])
+        return self._collate(self.order.rows(step))
 
     def once(self) -> Iterator[PairBatch]:
         for first in range(0, len(self.rows_), self.batch_size):
-            yield self._collate(self.rows_[first : first + self.batch_size])
+            yield self._collate(range(len(self.rows_))[first : first + self.batch_size])
 
-    def _collate(self, rows: Sequence[Row]) -> PairBatch:
+    def _collate(self, numbers: Sequence[int]) -> PairBatch:
+        rows = [self.rows_[number] for number in numbers]
+        places = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
         source, source_valid = pad([[*source, self.end] for source, _ in rows], self.pad)
         target, _ = pad([[self.start, *target] for _, target in rows], self.pad)
         answer, answer_valid = pad([[*target, self.end] for _, target in rows], self.pad)
-        return PairBatch(source, source_valid, target, answer, answer_valid)
+        return PairBatch(source, source_valid, target, answer, answer_valid, places)
 
 
 def _size(source: list[int], target: list[int]) -> int:
     """To sort by: the longer side first, then the shorter, which leaves less padding than their sum would."""
     longer, shorter = max(len(source), len(target)), min(len(source), len(target))
     return (longer << 32) + shorter
+
+
+def source_trees(texts: Sequence[str], parses: Sequence[Parse] | None, tokenizer: Tokenizer) -> list[TokenTree] | None:
+    """The tree under the tokens of each source and its end token, where trees are given."""
+    if parses is None:
+        return None
+    return [tree.framed(0, 1) for tree in token_trees(texts, parses, tokenizer)]
 
 
 def pad(rows: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:

@@ -6,12 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.labelled import LabelFiles, LabelledTexts, encode_rows, labels_of, read_labelled
+from regard.data.labelled import (
+    LabelFiles,
+    LabelledTexts,
+    encode_rows,
+    encode_trees,
+    labels_of,
+    read_labelled,
+    read_row_trees,
+)
 from regard.models import BERT, NameLabel
 from regard.parts import GELU, PreNorm, Sinusoid
 from regard.recipes.begun import Begun, read_begun
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
+from regard.recipes.trees import check_trees
 from regard.run import TOKENIZER, Run, RunFolder
 from regard.tasks import Classify
 from regard.tasks.classify import label_scores
@@ -62,14 +71,21 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
         raise ConfigError(f"data: {type(data).__name__} holds no labelled texts")
     if not isinstance(model, BERT) or not isinstance(model.head, NameLabel):
         raise ConfigError(f"model: {type(model).__name__} names no label; choose BERT with the head NameLabel")
+    check_trees(model, given=bool(data.trees))
     train, valid = read_labelled(data.train), read_labelled(data.valid)
+    parses = read_row_trees(data.trees, train), read_row_trees(data.valid_trees, valid)
     labels = task.labels or labels_of(train)
     begun = _begun(plan, model, folder, resume)
     tokenizer = _tokenizer(data, begun, [row.fields[1] for row in train], folder, resume)
     encoded = [encode_rows(rows, labels, tokenizer, data.longest) for rows in (train, valid)]
+    trees = [
+        encode_trees([row.fields[1] for row in rows], beside, tokenizer, data.longest)
+        for rows, beside in zip((train, valid), parses, strict=True)
+    ]
 
     def score(run: Run) -> dict[str, float]:
-        return label_scores(run.classify([row.fields[1] for row in valid]), [row.fields[0] for row in valid])
+        answers = run.classify([row.fields[1] for row in valid], parses[1])
+        return label_scores(answers, [row.fields[0] for row in valid])
 
     head = replace(model.head, labels=len(labels))
     return Prepared(
@@ -78,8 +94,8 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
             task=replace(task, labels=labels, longest=data.longest),
             model=replace(model, vocab=model.vocab if plan.init else tokenizer.vocab, head=head),
         ),
-        train=LabelledTexts(encoded[0], tokenizer.pad, plan.training.batch, plan.training.seed),
-        valid=LabelledTexts(encoded[1], tokenizer.pad, plan.training.batch),
+        train=LabelledTexts(encoded[0], tokenizer.pad, plan.training.batch, plan.training.seed, trees[0]),
+        valid=LabelledTexts(encoded[1], tokenizer.pad, plan.training.batch, trees=trees[1]),
         tokenizer=tokenizer,
         score=score,
         weights=begun.weights if begun else {},

@@ -4,10 +4,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from regard.core.errors import UserError
-from regard.data.labelled import read_labelled
+from regard.core.errors import ConfigError, UserError
+from regard.data.labelled import read_labelled, read_row_trees
 from regard.data.masked import MaskedWindows
-from regard.data.pair_files import read_filled, read_pairs
+from regard.data.pair_files import read_filled, read_pair_trees, read_pairs
 from regard.data.tokens import read_tokens, write_tokens
 from regard.data.windows import Windows
 from regard.recipes.summariser import score_summaries, usual_length
@@ -22,18 +22,20 @@ from regard.train import evaluate
 ROWS = 64  # in a batch: only speed depends on it
 
 
-def measure(run: Run, files: tuple[str, ...], longest: int = 256) -> dict[str, Any]:
+def measure(run: Run, files: tuple[str, ...], longest: int = 256, trees: tuple[str, ...] = ()) -> dict[str, Any]:
     """Scores, with what exactly was counted."""
     if run.tokenizer is None:
         raise UserError(f"{run.path}: has no tokenizer, so it cannot read {files[0]}")
+    if trees and not isinstance(run.task, Classify | Translate):
+        raise ConfigError(f"{run.path}: neither translates nor classifies, so {trees[0]} is of no use to it")
     if isinstance(run.task, LanguageModel):
         return _language(run, files)
     if isinstance(run.task, FillMasked):
         return _masked(run, run.task, files)
     if isinstance(run.task, Classify):
-        return _labels(run, files)
+        return _labels(run, files, trees)
     if isinstance(run.task, Translate):
-        return _translation(run, files, longest)
+        return _translation(run, files, longest, trees)
     if isinstance(run.task, Summarise):
         return _summaries(run, files, longest)
     raise UserError(f"{run.path}: says nothing of the task it was trained for, so nothing can be measured")
@@ -68,17 +70,18 @@ def _masked(run: Run, task: FillMasked, files: tuple[str, ...]) -> dict[str, Any
     return {**scores, "hidden": count, "protocol": protocol}
 
 
-def _labels(run: Run, files: tuple[str, ...]) -> dict[str, Any]:
+def _labels(run: Run, files: tuple[str, ...], trees: tuple[str, ...]) -> dict[str, Any]:
     rows = read_labelled(files)
-    answers = run.classify([row.fields[1] for row in rows])
+    answers = run.classify([row.fields[1] for row in rows], read_row_trees(trees, rows))
     return {**label_scores(answers, [row.fields[0] for row in rows]), "texts": len(rows)}
 
 
-def _translation(run: Run, files: tuple[str, ...], longest: int) -> dict[str, Any]:
+def _translation(run: Run, files: tuple[str, ...], longest: int, trees: tuple[str, ...]) -> dict[str, Any]:
     pairs = list(read_pairs(files))
     if not pairs:
         raise UserError(f"{', '.join(files)}: no pairs")
-    answers = run.translate([source for source, _ in pairs], longest)
+    parses = read_pair_trees(trees, files) if trees else None
+    answers = run.translate([source for source, _ in pairs], longest, trees=parses)
     scores = translation_scores(answers, [target for _, target in pairs])
     return {**scores, "pairs": len(pairs), "signatures": signatures()}
 

@@ -4,9 +4,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from regard.core.errors import ConfigError
-from regard.data import Pairs
+from regard.data import Pairs, source_trees
+from regard.data.trees import Parse
 from regard.models import FromSource, Model
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, Scores
@@ -24,18 +26,24 @@ def prepare_pairs(
     score: Callable[[Run], Scores],
     folder: Path,
     resume: bool,
+    *,
     longest: int | None = None,
+    parses: Mapping[str, Sequence[Parse]] = MappingProxyType({}),
 ) -> Prepared:
-    """`texts` to train on and to measure by, under those names; of a source `longest` tokens are kept."""
+    """`texts` to train on and to measure by, under those names; of a source `longest` tokens are kept.
+
+    `parses` are the trees of the sources, under the same names, where there are any.
+    """
     if resume and (folder / TOKENIZER).exists():
         tokenizer = Tokenizer.load(folder / TOKENIZER)
     else:
         tokenizer = tokenizing.train(text for pair in texts["train"] for text in pair)
     rows = {name: _encode(texts[name], tokenizer, longest, name) for name in ("train", "valid")}
+    trees = {name: source_trees([source for source, _ in texts[name]], parses.get(name), tokenizer) for name in rows}
     return Prepared(
         plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
-        train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed),
-        valid=Pairs(rows["valid"], tokenizer, plan.training.batch),
+        train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed, trees["train"]),
+        valid=Pairs(rows["valid"], tokenizer, plan.training.batch, trees=trees["valid"]),
         tokenizer=tokenizer,
         score=score,
     )

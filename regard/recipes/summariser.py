@@ -49,7 +49,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     def score(run: Run) -> dict[str, float]:
         return score_summaries(run, documents["valid"])
 
-    return prepare_pairs(plan, texts, plan.data.tokenizer, score, folder, resume, plan.task.longest)
+    return prepare_pairs(plan, texts, plan.data.tokenizer, score, folder, resume, longest=plan.task.longest)
 
 
 def score_summaries(run: Run, documents: Sequence[Referenced], longest: int = 128) -> dict[str, float]:

@@ -12,6 +12,7 @@ from regard.parts import ReLU
 from regard.recipes.pairs import TextPair, prepare_pairs
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
+from regard.recipes.trees import check_trees
 from regard.run import Run
 from regard.tasks import Translate
 from regard.tasks.scores import translation_scores
@@ -42,14 +43,16 @@ def train_translator(plan: Plan, out: Path, *, resume: bool = False, overwrite: 
 def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     if not isinstance(plan.data, Dates | PairFiles):
         raise ConfigError(f"data: {type(plan.data).__name__} holds no pairs to translate")
+    check_trees(plan.model, given=isinstance(plan.data, PairFiles) and bool(plan.data.trees))
     texts = plan.data.pairs()
+    parses = plan.data.parses() if isinstance(plan.data, PairFiles) else {}
     measured = texts.get("test", texts["valid"])
 
     def score(run: Run) -> dict[str, float]:
-        answers = run.translate([source for source, _ in measured])
+        answers = run.translate([source for source, _ in measured], trees=parses.get("valid"))
         return translation_scores(answers, [target for _, target in measured])
 
-    return prepare_pairs(plan, texts, plan.data.tokenizer, score, folder, resume)
+    return prepare_pairs(plan, texts, plan.data.tokenizer, score, folder, resume, parses=parses)
 
 
 def share_right(run: Run, pairs: Sequence[TextPair]) -> float:

@@ -1,6 +1,6 @@
 """A run once it is trained: the model with its best weights, and what can be done with it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,19 @@ from torch import Tensor, nn
 from regard.core import tensors
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError, UserError, at_least
-from regard.decode import Sampling
-from regard.models import BERT, GPT, FillWords, FromSource, Model
+from regard.data.trees import Parse, match_trees, read_trees
+from regard.decode import Beam, Sampling
+from regard.models import BERT, GPT, FillWords, FromSource, Model, Transformer
+from regard.parts.positions import Tree
 from regard.run.folder import CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
 from regard.tasks import Classify, Summarise, Task
 from regard.tasks.classify import label_chances
 from regard.tasks.fill import Guess, fill, guesses
 from regard.tasks.language import generate
-from regard.tasks.translate import translate
+from regard.tasks.targets import Written, align, score_targets, write_targets
 from regard.text import Tokenizer
+
+Trees = Sequence[Parse] | str | Path  # parsed sentences, or the CoNLL-U file that holds them
 
 
 @dataclass(frozen=True)
@@ -33,19 +37,44 @@ class Run:
     tokenizer: Tokenizer | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)  # what another library's folder says beside the model
 
-    def translate(self, texts: list[str], longest: int = 256) -> list[str]:
+    def translate(
+        self, texts: list[str], longest: int = 256, *, beam: Beam | None = None, trees: Trees | None = None
+    ) -> list[str]:
+        """The target of each text; `trees` are those of the texts, parsed or the CoNLL-U file that holds them."""
+        return [best[0].text for best in self.translations(texts, longest, beam=beam, trees=trees)]
+
+    def translations(
+        self, texts: list[str], longest: int = 256, *, beam: Beam | None = None, trees: Trees | None = None
+    ) -> list[list[Written]]:
+        """The same with all that a beam has found, best first."""
+        parses = self._parses(texts, trees)
+        at_least(1, longest=longest)
+        return write_targets(self.model, self._translates(), texts, longest, beam=beam, trees=parses)
+
+    def score(self, pairs: list[tuple[str, str]]) -> list[float]:
+        """The log-probability for each token of the targets of these pairs."""
+        return score_targets(self.model, self._translates(), pairs)
+
+    def align(self, source: str, target: str) -> list[tuple[int, int]]:
+        """Which word of `source` each word of `target` looked at most: pairs of their numbers, from 0."""
+        aligned = align(self.model, self._translates(), source, target)
+        if aligned is None:
+            raise UserError(f"{self.path}: its model has no attention to the source, so nothing can be aligned")
+        return aligned
+
+    def _translates(self) -> Tokenizer:
         if not isinstance(self.config, FromSource):
             raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which does not translate")
         if self.tokenizer is None:
             raise UserError(f"{self.path}: has no {TOKENIZER} that regard can use, so it translates tokens but no text")
-        at_least(1, longest=longest)
-        return translate(self.model, self.tokenizer, texts, longest)
+        return self.tokenizer
 
-    def summarise(self, texts: list[str], longest: int = 128) -> list[str]:
+    def summarise(self, texts: list[str], longest: int = 128, *, beam: Beam | None = None) -> list[str]:
         """A summary of each document, of at most `longest` tokens."""
         task, tokenizer = self._summarising()
         at_least(1, longest=longest)
-        return translate(self.model, tokenizer, texts, longest, most_read=task.longest)
+        written = write_targets(self.model, tokenizer, texts, longest, beam=beam, most_read=task.longest)
+        return [best[0].text for best in written]
 
     def how_many_cut(self, texts: list[str]) -> int:
         """How many documents are longer than what is read of them."""
@@ -65,16 +94,29 @@ class Run:
             raise UserError(f"{self.path}: holds no language model with a tokenizer, so it writes no text of its own")
         return generate(self.model, self.tokenizer, prompt, tokens, sampling, stop)
 
-    def classify(self, texts: list[str]) -> list[str]:
+    def classify(self, texts: list[str], trees: Trees | None = None) -> list[str]:
         """The likeliest label of each text."""
-        labels, chances = self.label_chances(texts)
+        labels, chances = self.label_chances(texts, trees)
         return [labels[place] for place in chances.argmax(-1).tolist()] if texts else []
 
-    def label_chances(self, texts: list[str]) -> tuple[tuple[str, ...], Tensor]:
+    def label_chances(self, texts: list[str], trees: Trees | None = None) -> tuple[tuple[str, ...], Tensor]:
         """The labels, and the probability of each for each text."""
         if not isinstance(self.task, Classify) or self.tokenizer is None:
             raise UserError(f"{self.path}: was not trained to name labels")
-        return self.task.labels, label_chances(self.model, self.tokenizer, texts, self.task.longest)
+        parses = self._parses(texts, trees)
+        return self.task.labels, label_chances(self.model, self.tokenizer, texts, self.task.longest, trees=parses)
+
+    def _parses(self, texts: list[str], trees: Trees | None) -> Sequence[Parse] | None:
+        """The tree of each text, checked to be its own."""
+        if trees is None:
+            if isinstance(getattr(self.config, "position", None), Tree):
+                raise UserError(f"{self.path}: its Tree positions need the tree of each text; give them with --trees")
+            return None
+        if not isinstance(self.config, Transformer | BERT):
+            raise ConfigError(f"{self.path}: holds a {type(self.config).__name__}, which reads no trees")
+        parses = read_trees([trees]) if isinstance(trees, str | Path) else trees
+        match_trees(parses, texts, lambda number: f"text {number + 1}")
+        return parses
 
     def fill(self, texts: list[str]) -> list[str]:
         """Each text with the likeliest words in place of `[MASK]`."""

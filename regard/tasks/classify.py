@@ -10,7 +10,9 @@ from torch import Tensor, nn
 
 from regard.core.errors import share
 from regard.data import pad
-from regard.data.labelled import LabelledBatch, encode_texts
+from regard.data.labelled import LabelledBatch, encode_texts, encode_trees
+from regard.data.tree_places import pad_trees
+from regard.data.trees import Parse
 from regard.tasks.base import Loss
 from regard.text import Tokenizer
 
@@ -26,26 +28,34 @@ class Classify:
         share(smoothing=self.smoothing)
 
     def loss(self, model: nn.Module, batch: LabelledBatch) -> Loss:
-        scores = model(batch.tokens, batch.valid).float()
+        scores = model(batch.tokens, batch.valid, places=batch.places).float()
         smoothing = self.smoothing if model.training else 0.0
         total = F.cross_entropy(scores, batch.label, reduction="sum", label_smoothing=smoothing)
         return Loss(total, torch.tensor(batch.rows))
 
 
 def label_chances(
-    model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], longest: int, batch: int = 128
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    longest: int,
+    batch: int = 128,
+    trees: Sequence[Parse] | None = None,
 ) -> Float[Tensor, "text label"]:
     """The probability of each label for each text, similar lengths together."""
     if not texts:
         return torch.empty(0, 0)
     model.eval()
     rows = encode_texts(texts, tokenizer, longest)
+    hung = encode_trees(texts, trees, tokenizer, longest)
     order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
     found: list[Tensor] = []
     with torch.inference_mode():
         for first in range(0, len(order), batch):
-            tokens, valid = pad([rows[row] for row in order[first : first + batch]], tokenizer.pad)
-            found.append(model(tokens, valid).float().softmax(-1))
+            together = order[first : first + batch]
+            tokens, valid = pad([rows[row] for row in together], tokenizer.pad)
+            places = None if hung is None else pad_trees([hung[row] for row in together])
+            found.append(model(tokens, valid, places=places).float().softmax(-1))
     back = torch.tensor(order).argsort()
     return torch.cat(found)[back]
 

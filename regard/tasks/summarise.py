@@ -8,7 +8,7 @@ from torch import nn
 from regard.core.errors import at_least, share
 from regard.data import PairBatch
 from regard.tasks.base import Loss
-from regard.tasks.translate import target_loss
+from regard.tasks.targets import target_loss
 
 
 @dataclass(frozen=True)

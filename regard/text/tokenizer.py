@@ -39,6 +39,10 @@ class Tokenizer:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self.engine.encode_batch(list(texts), add_special_tokens=False)]
 
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The characters of its text that each token was cut from: the first, and the one after the last."""
+        return [encoding.offsets for encoding in self.engine.encode_batch(list(texts), add_special_tokens=False)]
+
     def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
         return self.engine.decode_batch([list(row) for row in tokens], skip_special_tokens=True)
 

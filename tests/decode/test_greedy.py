@@ -6,7 +6,8 @@ import torch
 from regard.decode import greedy
 from regard.models import RNN, Transformer
 from regard.parts import Additive, BigBird, Buckets, Compressed, Experts, Relative, Rotary, Window
-from regard.tasks.translate import attention, translate
+from regard.tasks import targets
+from regard.tasks.targets import attention, write_targets
 from regard.text import Characters
 
 MODELS = [
@@ -38,12 +39,13 @@ def test_equals_recomputing_everything_for_each_token(config):  # type: ignore[n
             assert written[row] == expected[1:]
 
 
-def test_translate_keeps_the_order_of_its_lines():
+def test_translate_keeps_the_order_of_its_lines(monkeypatch):
     tokenizer = Characters().train(["abcdef"])
     model = Transformer(vocab=tokenizer.vocab, width=16, layers=1, heads=2).build().eval()
     texts = ["abc", "f", "", "fedcba", "aa"]
-    together = translate(model, tokenizer, texts, longest=8, batch=2)
-    assert together == [translate(model, tokenizer, [text], longest=8)[0] for text in texts]
+    monkeypatch.setattr(targets, "AT_ONCE", 2)
+    together = write_targets(model, tokenizer, texts, longest=8)
+    assert together == [write_targets(model, tokenizer, [text], longest=8)[0] for text in texts]
 
 
 def test_attention_comes_with_the_tokens_of_its_axes():

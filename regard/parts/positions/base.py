@@ -1,5 +1,6 @@
 """What every position code is: three places where order may enter, each of which does nothing unless a code says so."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -21,6 +22,11 @@ class Places:
     @staticmethod
     def counting(length: int, start: int = 0, device: torch.device | str = "cpu") -> "Places":
         return Places(torch.arange(start, start + length, device=device)[None])
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Places":
+        """All of it changed alike, such as moved to a device."""
+        depth, distance = (None if x is None else change(x) for x in (self.depth, self.distance))
+        return Places(change(self.index), depth, distance)
 
 
 class PositionCode(nn.Module):

@@ -65,14 +65,16 @@ def tree_depth(heads: Sequence[int]) -> list[int]:
 
 def tree_distance(heads: Sequence[int]) -> list[list[int]]:
     """Steps between every two words through their common ancestor, negative where the other word stands to the left."""
-    paths = _paths(heads)
+    depth = tree_depth(heads)
     steps = [[0] * len(heads) for _ in heads]
-    for i, mine in enumerate(paths):
-        for j, other in enumerate(paths[:i]):
-            shared = sum(1 for a, b in zip(mine, other, strict=False) if a == b)
-            steps[j][i] = len(mine) + len(other) - 2 * shared
-            steps[i][j] = -steps[j][i]
-    return steps
+    above: list[int] = []
+    for word in sorted(range(len(heads)), key=depth.__getitem__):  # from a word to those above it: one step to its head
+        head = heads[word]
+        for other in above:
+            far = 1 + (steps[head][other] if head >= 0 else 1 + depth[other])  # two roots hang from what is no word
+            steps[word][other] = steps[other][word] = far
+        above.append(word)
+    return [[-far if other < word else far for other, far in enumerate(row)] for word, row in enumerate(steps)]
 
 
 def _paths(heads: Sequence[int]) -> list[list[int]]:

@@ -1,0 +1,153 @@
+"""Targets of sources: how surprising they are, writing them, and what was looked at meanwhile. For every task whose
+model reads one text and writes another."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.data import PairBatch, Pairs, pad, source_trees
+from regard.data.tree_places import pad_trees
+from regard.data.trees import Parse
+from regard.decode import Beam, greedy
+from regard.parts.linear import packing
+from regard.parts.taps import Heard, listen
+from regard.tasks.base import Loss
+from regard.text import Tokenizer
+
+AT_ONCE = 128  # rows of a step: more are no faster on a processor, and leave more padding
+WORTH_PACKING = 8  # texts: fewer are written before their matrices would be packed
+
+
+@dataclass(frozen=True)
+class Written:
+    text: str
+    score: float | None = None  # log-probability for each token, where a beam was searched
+
+
+def target_loss(model: nn.Module, batch: PairBatch, smoothing: float) -> Loss:
+    """How surprised a model is by the targets, each word after its source and the words before it."""
+    surprise = _surprise(model, batch, smoothing)
+    return Loss(surprise.sum(), batch.answer_valid.sum())
+
+
+def _surprise(model: nn.Module, batch: PairBatch, smoothing: float = 0.0) -> Tensor:
+    """Nats of every answer, (batch, target); padding surprises nobody."""
+    places = () if batch.places is None else (batch.places,)  # only some models know of them
+    logits = model(batch.source, batch.target, batch.source_valid, *places)
+    answer = batch.answer.masked_fill(~batch.answer_valid, -100)
+    nats = F.cross_entropy(
+        logits.flatten(0, 1).float(), answer.flatten(), ignore_index=-100, reduction="none", label_smoothing=smoothing
+    )
+    return nats.view_as(answer)
+
+
+def write_targets(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    longest: int = 256,
+    *,
+    beam: Beam | None = None,
+    most_read: int | None = None,
+    trees: Sequence[Parse] | None = None,
+) -> list[list[Written]]:
+    """What is written for each text, best first: by `beam` its best few, without one the likeliest word after word.
+
+    Similar lengths go together; of a text at most `most_read` tokens are read.
+    """
+    sources = [tokens[:most_read] for tokens in tokenizer.encode(texts)]
+    hung = source_trees(texts, trees, tokenizer)
+    order = sorted(range(len(texts)), key=lambda row: len(sources[row]))
+    answers: list[list[Written]] = [[] for _ in texts]
+    width = beam.width if beam else 1
+    at_once = max(AT_ONCE // width, 1)
+    faster = packing(model, min(len(texts), at_once) * width) if len(texts) >= WORTH_PACKING else nullcontext()
+    with _at_rest(model), faster:
+        for first in range(0, len(order), at_once):
+            rows = order[first : first + at_once]
+            source, valid = pad([[*sources[row], tokenizer.end] for row in rows], tokenizer.pad)
+            places = () if hung is None else (pad_trees([hung[row] for row in rows]),)
+            state = model.begin(source, valid, *places)  # type: ignore[operator]
+            written = _write(model, tokenizer, state, len(rows), longest, beam)
+            for row, answer in zip(rows, written, strict=True):
+                answers[row] = answer
+    return answers
+
+
+def _write(
+    model: nn.Module, tokenizer: Tokenizer, state: object, rows: int, longest: int, beam: Beam | None
+) -> list[list[Written]]:
+    ends = tokenizer.start, tokenizer.end, longest
+    if beam is None:
+        tokens = greedy(model, state, rows, *ends)  # type: ignore[arg-type]
+        return [[Written(text)] for text in tokenizer.decode(tokens)]
+    found = beam.search(model, state, rows, *ends)  # type: ignore[arg-type]
+    texts = iter(tokenizer.decode([one.tokens for best in found for one in best]))
+    return [[Written(next(texts), one.score) for one in best] for best in found]
+
+
+def score_targets(model: nn.Module, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """The log-probability that the model gives to the target of each pair, for each of its tokens and its end."""
+    sources = tokenizer.encode([source for source, _ in pairs])
+    targets = tokenizer.encode([target for _, target in pairs])
+    scores: list[float] = []
+    with _at_rest(model):
+        for batch in Pairs(list(zip(sources, targets, strict=True)), tokenizer, AT_ONCE).once() if pairs else ():
+            nats = _surprise(model, batch).sum(1) / batch.answer_valid.sum(1)
+            scores += (-nats).tolist()
+    return scores
+
+
+def attention(model: nn.Module, tokenizer: Tokenizer, source: str, target: str) -> tuple[Heard, list[str], list[str]]:
+    """What the model looked at while it read `source` and wrote `target`, with the tokens of both axes."""
+    tokens = tokenizer.encode([source, target])
+    read = torch.tensor([[*tokens[0], tokenizer.end]])
+    written = torch.tensor([[tokenizer.start, *tokens[1]]])
+    with _at_rest(model), listen(model) as heard:
+        model(read, written)
+    return heard, [*tokenizer.pieces(tokens[0]), "·"], [*tokenizer.pieces(tokens[1]), "·"]
+
+
+def align(model: nn.Module, tokenizer: Tokenizer, source: str, target: str) -> list[tuple[int, int]] | None:
+    """Which word of the source each word of the target looked at most, as pairs of their numbers.
+
+    The looks of all layers and heads are added up, and those of all pieces of a word. None: this model has no
+    attention to the source.
+    """
+    heard = attention(model, tokenizer, source, target)[0]
+    looks = [pattern[0].sum(0) for name, pattern in heard.items() if ".cross." in name]
+    if not looks:
+        return None
+    # The row that writes a token stands one before it, so rows and tokens of the target have the same numbers.
+    weights = torch.stack(looks).sum(0)[:-1, :-1]
+    table = torch.zeros(len(target.split()), len(source.split()))
+    of_target, of_source = (_words_of(tokenizer, text) for text in (target, source))
+    for row, word in enumerate(of_target):
+        for column, read in enumerate(of_source):
+            table[word, read] += weights[row, column]
+    return [(int(row.argmax()), word) for word, row in enumerate(table)] if table.numel() else []
+
+
+def _words_of(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The number of the word that each token belongs to; words are what white space parts."""
+    words, number, inside = [], -1, False
+    for character in text:
+        number += not character.isspace() and not inside
+        inside = not character.isspace()
+        words.append(max(number, 0))
+    return [words[min(max(end - 1, 0), len(words) - 1)] for _, end in tokenizer.spans([text])[0]]
+
+
+@contextmanager
+def _at_rest(model: nn.Module) -> Iterator[None]:
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        model.train(was_training)

@@ -1,0 +1,122 @@
+"""Targets: written by beam, scored by teacher forcing, aligned by what was looked at; in Python and on the screen."""
+
+import io
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.decode import Beam
+from regard.models import RNN, Transformer
+from regard.parts import Additive
+from regard.run import Run, save_run
+from regard.tasks import Translate
+from regard.tasks.targets import align, score_targets, write_targets
+from regard.text import BPE, Characters
+from tests.command import regard
+
+TEXTS = ["abc", "f", "", "fedcba", "aa", "bad", "cab", "dd", "e f"]
+
+
+def a_run(config=None) -> Run:  # type: ignore[no-untyped-def]
+    torch.manual_seed(0)
+    tokenizer = Characters().train(["abcdef "])
+    config = config or Transformer(vocab=tokenizer.vocab, width=16, layers=2, heads=2, logit_bias=True)
+    model = config.build().eval()
+    if isinstance(config, Transformer):  # never a special token, which no text could show
+        unheard = [token for token in range(5) if token != tokenizer.end]
+        model.words.head_bias.data[unheard] = -1e9
+    return Run(Path("nowhere"), config, model, Translate(), tokenizer)
+
+
+def test_a_text_scores_what_its_words_do_one_after_the_other():
+    run = a_run()
+    pairs = [("abc", "de"), ("f", ""), ("", "abcdef")]
+    for (source, target), score in zip(pairs, run.score(pairs), strict=True):
+        read, written = run.tokenizer.encode([source, target])
+        answers = [*written, run.tokenizer.end]
+        total = 0.0
+        for place, answer in enumerate(answers):
+            so_far = torch.tensor([[run.tokenizer.start, *written[:place]]])
+            chances = run.model(torch.tensor([[*read, run.tokenizer.end]]), so_far)[0, -1].log_softmax(-1)
+            total += chances[answer].item()
+        assert score == pytest.approx(total / len(answers), abs=1e-5)
+    assert score_targets(run.model, run.tokenizer, []) == []
+
+
+def test_what_a_beam_scores_is_what_teacher_forcing_scores():
+    run = a_run()
+    found = run.translations(TEXTS, longest=6, beam=Beam(4))
+    for text, best in zip(TEXTS, found, strict=True):
+        assert len(best) == 4
+        scores = [one.score for one in best]
+        assert scores == sorted(scores, reverse=True)
+        ended = [one for one in best if len(run.tokenizer.encode([one.text])[0]) < 6]  # longer ones have no end
+        for one, score in zip(ended, run.score([(text, one.text) for one in ended]), strict=True):
+            assert one.score == pytest.approx(score, abs=1e-4)
+
+
+def test_many_texts_are_written_as_one_is():
+    run = a_run()
+    for beam in (None, Beam(3)):
+        together = write_targets(run.model, run.tokenizer, TEXTS, 6, beam=beam)
+        alone = [write_targets(run.model, run.tokenizer, [text], 6, beam=beam)[0] for text in TEXTS]
+        assert [[one.text for one in best] for best in together] == [[one.text for one in best] for best in alone]
+
+
+def test_words_align_with_the_words_that_their_pieces_looked_at():
+    """An attention made by hand: every row looks at the source token that stands where it stands."""
+    tokenizer = BPE(vocab=300).train(["ab cd ef gh"] * 5)
+
+    class Diagonal(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cross = RNN(vocab=tokenizer.vocab, width=8, attention=Additive()).build().decoder.cross
+
+        def forward(self, source, target):  # type: ignore[no-untyped-def]
+            if self.cross.pattern.watched:
+                self.cross.pattern(torch.eye(target.shape[1], source.shape[1])[None, None])
+
+    model = torch.nn.ModuleDict({"decoder": Diagonal()})
+    model.forward = model["decoder"].forward  # type: ignore[method-assign]
+    assert align(model, tokenizer, "ab cd ef", "ab cd ef") == [(0, 0), (1, 1), (2, 2)]
+    assert align(model, tokenizer, "ab", "") == []
+
+
+def test_a_model_without_attention_aligns_nothing():
+    tokenizer = Characters().train(["abcdef "])
+    run = a_run(RNN(vocab=tokenizer.vocab, width=8, attention=None))
+    assert align(run.model, run.tokenizer, "ab", "cd") is None
+
+
+def test_the_command_line_prints_what_python_gives(tmp_path, monkeypatch, capsys):
+    made = a_run()
+    save_run(tmp_path / "run", made.config, made.model, made.task, made.tokenizer)
+
+    def told(*words: object) -> list[list[str]]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"abc\nfed cba\n")))
+        assert regard("translate", tmp_path / "run", "--longest", 5, *words) == 0
+        return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+
+    texts = ["abc", "fed cba"]
+    best = made.translations(texts, 5, beam=Beam(3))
+    assert told("--beam", 3) == [[one[0].text] for one in best]
+    nbest = told("--beam", 3, "--nbest", 2)
+    assert [line[0] for line in nbest] == ["1", "1", "2", "2"]
+    assert [line[2] for line in nbest] == [one.text for found in best for one in found[:2]]
+    assert [float(line[1]) for line in nbest] == pytest.approx(
+        [one.score for found in best for one in found[:2]], abs=1e-4
+    )
+    greedy = made.translate(texts, 5)
+    scored = told("--scores", "--align")
+    assert [line[1] for line in scored] == greedy
+    assert [float(line[0]) for line in scored] == pytest.approx(
+        made.score(list(zip(texts, greedy, strict=True))), abs=1e-4
+    )
+    for line, text, written in zip(scored, texts, greedy, strict=True):
+        assert line[2] == " ".join(f"{read}-{word}" for read, word in made.align(text, written))
+
+
+def test_more_translations_than_beams_are_refused(tmp_path, capsys):
+    assert regard("translate", tmp_path, "--nbest", 3) == 2
+    assert "--beam 3" in capsys.readouterr().err
