@@ -94,10 +94,13 @@ def test_documents_are_cut_alike_in_learning_and_in_use(
     run = load_run(out)
     long = "red blue green old new big small fast dog cat car tree"
     assert run.tokenizer is not None
-    begun = run.tokenizer.decode([run.tokenizer.encode([long])[0][:5]])[0]
-    assert run.tokenizer.encode([begun])[0] == run.tokenizer.encode([long])[0][:5]
-    assert run.summarise([long], 9) == run.summarise([begun], 9)
-    assert run.how_many_cut([long, begun, ""]) == 1
+    tokens, read = run.tokenizer.encode([long])[0], []
+    begin = run.model.begin
+    monkeypatch.setattr(run.model, "begin", lambda source, valid: read.append(source.tolist()) or begin(source, valid))
+    run.summarise([long], longest=3)
+    assert len(tokens) > 5
+    assert read == [[[*tokens[:5], run.tokenizer.end]]]
+    assert run.how_many_cut([long, "red", ""]) == 1
     (tmp_path / "in.txt").write_text(f"{long}\n")
     with (tmp_path / "in.txt").open() as lines:
         monkeypatch.setattr("sys.stdin", lines)

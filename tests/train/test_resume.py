@@ -207,7 +207,7 @@ def test_a_plan_that_cannot_work_costs_nothing(tmp_path: Path):
     out = tmp_path / "run"
     train_tiny(out)
     before = weights_of(out)
-    with pytest.raises(ConfigError, match="does not translate"):
+    with pytest.raises(ConfigError, match="does not read one text and write another"):
         train_translator(replace(tiny_plan(), model=GPT()), out, overwrite=True)
     with pytest.raises(ConfigError, match="cannot be shared by 1 ranks"):
         train_tiny(out, resume=True, accumulate=99, steps=14)
