@@ -56,8 +56,8 @@ def tuned(plan: Plan, init: Path) -> Plan:
         plan,
         init=str(init),
         data=replace(plan.data, tokenizer=None),
-        model=replace(begun.model, head=NameLabel(), dropout=0.2),
-        training=replace(training, epochs=4, optimiser=AdamW(rate=4e-4, decay=0.1)),
+        model=replace(begun.model, head=NameLabel(), dropout=0.1),
+        training=replace(training, epochs=4, optimiser=AdamW(rate=5e-4, decay=0.1)),
     )
 
 

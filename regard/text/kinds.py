@@ -83,7 +83,9 @@ class Unigram:
     def train(self, texts: Iterable[str]) -> Tokenizer:
         engine = Engine(models.Unigram())
         engine.normalizer = normalizers.NFKC()
-        engine.pre_tokenizer = pre_tokenizers.Metaspace()
+        # Angle brackets stand alone, or "<s>" in a user's text would be found among the pieces: the special one.
+        brackets = pre_tokenizers.Split(Regex("[<>]"), "isolated")
+        engine.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), brackets])
         engine.decoder = decoders.Metaspace()
         trainer = trainers.UnigramTrainer(
             vocab_size=self.vocab, special_tokens=SPECIAL, unk_token=UNKNOWN, show_progress=False

@@ -78,6 +78,13 @@ def test_what_may_stand_in_a_gap_is_one_visible_piece_of_a_line(tokenizer: Token
 
 
 @every_kind
+def test_special_tokens_cannot_be_typed(tokenizer: Tokenizer):
+    for text in ("<s>", "a<mask>b", "</s> <pad>", "<unk>"):
+        [row] = tokenizer.encode([text])
+        assert not {tokenizer.start, tokenizer.end, tokenizer.pad, tokenizer.mask} & set(row), text
+
+
+@every_kind
 @given(texts=st.lists(st.text(alphabet=st.sampled_from("cat sn.[MASK]<s>"), max_size=20), min_size=1, max_size=4))
 def test_there_is_a_mask_token_for_each_gap_and_nothing_else_is_special(tokenizer: Tokenizer, texts: list[str]):
     gaps = Gaps(tokenizer)
