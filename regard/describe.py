@@ -6,21 +6,22 @@ import regard
 from regard.core.config import to_yaml
 from regard.run import METRICS, read_metrics
 
+WORDS = {
+    "loss": "training loss", "valid": "validation loss", "exact": "exactly right", "bleu": "BLEU",
+    "bleu_lower": "BLEU, lower-cased", "chrf": "chrF", "macro_f1": "macro-F1", "rouge1": "ROUGE-1",
+    "rouge2": "ROUGE-2", "rougeL": "ROUGE-L",
+}  # fmt: skip
+NOT_SCORES = {"step", "seconds", "speed", "rate_share", "skipped"}
+
 
 def describe_run(path: Path) -> str:
     run = regard.load(path)
     parameters = sum(p.numel() for p in run.model.parameters())
     lines = [f"{path}: {type(run.config).__name__}, {parameters:,} parameters"]
     metrics = read_metrics(path)
-    for name, word in (
-        ("loss", "training loss"),
-        ("valid", "validation loss"),
-        ("exact", "exactly right"),
-        ("rougeL", "ROUGE-L"),
-    ):
-        found = [line for line in metrics if name in line]
-        if found:
-            lines.append(f"{word}: {found[-1][name]:.4f} at step {found[-1]['step']:,}")
+    latest = {name: line for line in metrics for name in line if name not in NOT_SCORES}
+    for name, line in latest.items():
+        lines.append(f"{WORDS.get(name, name.replace('_', ' '))}: {line[name]:.4f} at step {line['step']:,}")
     if metrics:
         lines.append(f"all measurements: {path / METRICS}")
     return "\n".join([*lines, "", to_yaml(run.config).rstrip()])

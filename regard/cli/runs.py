@@ -25,7 +25,9 @@ def demo(*, out: Path = Path("runs/demo"), quick: bool = False) -> int:
 
 
 @app.command
-def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256, trees: tuple[Path, ...] = ()) -> None:
+def evaluate(
+    run: Path, *files: Path, json: bool = False, beam: int = 1, longest: int = 256, trees: tuple[Path, ...] = ()
+) -> None:
     """Measure a run on files that it has not learned from.
 
     Parameters
@@ -37,16 +39,20 @@ def evaluate(run: Path, *files: Path, json: bool = False, longest: int = 256, tr
         a summariser is compared with the first words of each document.
     json
         Print one JSON object.
+    beam
+        Beginnings that a translator or a summariser keeps at every word.
     longest
         Most tokens to write for a line.
     trees
         CoNLL-U files with the dependency tree of each source, or of each text that has a label.
     """
+    from regard.decode import Beam
     from regard.recipes.measure import measure
 
     if not files:
         raise ConfigError("evaluate: name the files to measure by")
-    scores = measure(regard.load(run), tuple(map(str, files)), longest, tuple(map(str, trees)))
+    search = Beam(beam) if beam != 1 else None
+    scores = measure(regard.load(run), tuple(map(str, files)), longest, beam=search, trees=tuple(map(str, trees)))
     print_scores(scores, json)
 
 

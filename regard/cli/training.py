@@ -31,6 +31,8 @@ class Run:
         Train for this long.
     seed
         Seed of every random number.
+    tokenizer
+        A tokenizer.json to cut the text with; without it one is trained on the data.
     resume
         Go on from the last checkpoint in the folder, exactly as if it had never stopped.
     overwrite
@@ -44,6 +46,7 @@ class Run:
     epochs: float | None = None
     minutes: float | None = None
     seed: int | None = None
+    tokenizer: Path | None = None
     resume: bool = False
     overwrite: bool = False
     show_settings: bool = False
@@ -61,7 +64,10 @@ class Run:
         given = {} if all(value is None for value in budget.values()) else budget
         if self.seed is not None:
             given["seed"] = self.seed
-        return {f"training.{name}": value for name, value in given.items()}
+        changes: dict[str, Any] = {f"training.{name}": value for name, value in given.items()}
+        if self.tokenizer is not None:
+            changes["data.tokenizer"] = {"kind": "Given", "file": str(self.tokenizer)}
+        return changes
 
     def make(self, plan: "Plan", changes: dict[str, Any] | None, train: Callable[..., "Report"]) -> int:
         """Settle the plan, then print it or run it; gives the exit code."""
@@ -141,8 +147,8 @@ def train_translate(
 ) -> int:
     """A translator from pairs of sentences, for `regard translate`.
 
-    --model chooses Transformer, RNN (with --model.attention Additive, or without) or DecoderOnly. Any setting can be
-    changed with a dotted option; --show-settings prints them all.
+    --model chooses transformer, rnn-attention or rnn, or any model that reads a source, such as DecoderOnly. Any
+    setting can be changed with a dotted option; --show-settings prints them all.
 
     Parameters
     ----------
@@ -155,9 +161,11 @@ def train_translate(
     valid_trees
         The same of the sources to measure by.
     """
-    from regard.recipes import train_translator, translator
+    from regard.recipes import MODELS, train_translator, translator
 
-    plan = translator(tuple(map(str, train)), tuple(map(str, valid)))
+    changes = dict(changes or {})
+    model = changes.pop("model") if changes.get("model") in MODELS else "transformer"
+    plan = translator(tuple(map(str, train)), tuple(map(str, valid)), model)
     return run.make(plan, {**tree_settings(trees, valid_trees), **(changes or {})}, train_translator)
 
 

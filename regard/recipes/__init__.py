@@ -6,9 +6,10 @@ from regard.recipes.filler import filler, train_filler
 from regard.recipes.language import language, train_language_model
 from regard.recipes.plan import Plan, settle
 from regard.recipes.summariser import summariser, train_summariser
-from regard.recipes.translator import share_right, train_translator, translator
+from regard.recipes.translator import MODELS, share_right, train_translator, translator
 
 __all__ = [
+    "MODELS",
     "Plan",
     "classifier",
     "dates",

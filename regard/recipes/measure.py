@@ -10,6 +10,7 @@ from regard.data.masked import MaskedWindows
 from regard.data.pair_files import read_filled, read_pair_trees, read_pairs
 from regard.data.tokens import read_tokens, write_tokens
 from regard.data.windows import Windows
+from regard.decode import Beam
 from regard.recipes.summariser import score_summaries, usual_length
 from regard.run import Run, read_config
 from regard.tasks import Classify, FillMasked, LanguageModel, Summarise, Translate
@@ -22,7 +23,14 @@ from regard.train import evaluate
 ROWS = 64  # in a batch: only speed depends on it
 
 
-def measure(run: Run, files: tuple[str, ...], longest: int = 256, trees: tuple[str, ...] = ()) -> dict[str, Any]:
+def measure(
+    run: Run,
+    files: tuple[str, ...],
+    longest: int = 256,
+    *,
+    beam: Beam | None = None,
+    trees: tuple[str, ...] = (),
+) -> dict[str, Any]:
     """Scores, with what exactly was counted."""
     if run.tokenizer is None:
         raise UserError(f"{run.path}: has no tokenizer, so it cannot read {files[0]}")
@@ -35,9 +43,9 @@ def measure(run: Run, files: tuple[str, ...], longest: int = 256, trees: tuple[s
     if isinstance(run.task, Classify):
         return _labels(run, files, trees)
     if isinstance(run.task, Translate):
-        return _translation(run, files, longest, trees)
+        return _translation(run, files, longest, beam, trees)
     if isinstance(run.task, Summarise):
-        return _summaries(run, files, longest)
+        return _summaries(run, files, longest, beam)
     raise UserError(f"{run.path}: says nothing of the task it was trained for, so nothing can be measured")
 
 
@@ -76,21 +84,23 @@ def _labels(run: Run, files: tuple[str, ...], trees: tuple[str, ...]) -> dict[st
     return {**label_scores(answers, [row.fields[0] for row in rows]), "texts": len(rows)}
 
 
-def _translation(run: Run, files: tuple[str, ...], longest: int, trees: tuple[str, ...]) -> dict[str, Any]:
+def _translation(
+    run: Run, files: tuple[str, ...], longest: int, beam: Beam | None, trees: tuple[str, ...]
+) -> dict[str, Any]:
     pairs = list(read_pairs(files))
     if not pairs:
         raise UserError(f"{', '.join(files)}: no pairs")
     parses = read_pair_trees(trees, files) if trees else None
-    answers = run.translate([source for source, _ in pairs], longest, trees=parses)
+    answers = run.translate([source for source, _ in pairs], longest, beam=beam, trees=parses)
     scores = translation_scores(answers, [target for _, target in pairs])
     return {**scores, "pairs": len(pairs), "signatures": signatures()}
 
 
-def _summaries(run: Run, files: tuple[str, ...], longest: int) -> dict[str, Any]:
+def _summaries(run: Run, files: tuple[str, ...], longest: int, beam: Beam | None) -> dict[str, Any]:
     documents = read_filled(files)
     words = usual_length([targets for _, targets in documents])
     return {
-        **score_summaries(run, documents, longest),
+        **score_summaries(run, documents, longest, beam),
         "documents": len(documents),
         "cut": run.how_many_cut([source for source, _ in documents]),  # longer than what is read of them
         "protocol": f"{rouge_protocol()}; first_words: the first {words} words of each document",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from regard.core.errors import ConfigError
 from regard.data.pair_files import PairFiles, Referenced, all_targets
+from regard.decode import Beam
 from regard.models import Transformer
 from regard.parts import ReLU
 from regard.recipes.pairs import prepare_pairs
@@ -52,12 +53,14 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     return prepare_pairs(plan, texts, plan.data.tokenizer, score, folder, resume, longest=plan.task.longest)
 
 
-def score_summaries(run: Run, documents: Sequence[Referenced], longest: int = 128) -> dict[str, float]:
+def score_summaries(
+    run: Run, documents: Sequence[Referenced], longest: int = 128, beam: Beam | None = None
+) -> dict[str, float]:
     """What the run writes, and beside it what takes no learning: the first words, as many as a reference has."""
     texts, references = [source for source, _ in documents], [targets for _, targets in documents]
     begun = summary_scores(first_words(texts, usual_length(references)), references)
     return {
-        **summary_scores(run.summarise(texts, longest), references),
+        **summary_scores(run.summarise(texts, longest, beam=beam), references),
         **{f"first_words_{name}": value for name, value in begun.items()},
     }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Engine
@@ -93,7 +94,17 @@ class Unigram:
         return _trained(engine, trainer, texts)
 
 
-Tokenizing = Characters | Bytes | BPE | WordPiece | Unigram
+@dataclass(frozen=True)
+class Given:
+    """A tokenizer that was trained before: a tokenizer.json."""
+
+    file: str
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        return Tokenizer.adopt(Path(self.file))
+
+
+Tokenizing = Characters | Bytes | BPE | WordPiece | Unigram | Given
 
 
 def _byte_level(model: models.Model) -> Engine:

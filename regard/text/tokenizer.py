@@ -62,6 +62,19 @@ class Tokenizer:
         except Exception as error:  # the library raises bare exceptions
             raise UserError(f"{path}: is not a tokenizer ({error})") from None
 
+    @staticmethod
+    def adopt(path: Path) -> "Tokenizer":
+        """A tokenizer.json of any making; the special tokens that it lacks are added to it."""
+        if not path.is_file():
+            raise UserError(f"{path}: there is no such file; a tokenizer.json is needed")
+        try:
+            engine = Engine.from_str(path.read_text(encoding="utf-8"))
+        except Exception as error:
+            raise UserError(f"{path}: is not a tokenizer ({error})") from None
+        known = engine.get_vocab()
+        engine.add_special_tokens([token for token in SPECIAL if token not in known and ALSO[token] not in known])
+        return Tokenizer(engine)
+
     def _id(self, token: str) -> int:
         number = self.engine.token_to_id(token)
         if number is None:
