@@ -58,7 +58,7 @@ JOBS = {
     "multi30k_de_en": _multi30k("de", "en", "--minutes 40"),
     "multi30k_de_en_rnn_attention": _multi30k("de", "en", "--model rnn-attention --minutes 20"),
     "multi30k_de_en_rnn": _multi30k("de", "en", "--model rnn --minutes 20"),
-    "sst2": Job(f"{SST} --valid {SST_DEV}", SST_DEV),
+    "sst2": Job(SST, SST_DEV),
     "sms_spam": Job(f"classify --train {SMS}/train.tsv.gz --valid {SMS}/dev.tsv.gz", f"{SMS}/test.tsv.gz"),
     "debian_synopsis": Job(
         f"summarise --train {DEBIAN}/train.tsv.xz --valid {DEBIAN}/val.tsv.gz", f"{DEBIAN}/test.tsv.gz --beam 5"

@@ -196,7 +196,7 @@ def train_classify(
     run: Run,
     *,
     train: tuple[Path, ...],
-    valid: tuple[Path, ...],
+    valid: tuple[Path, ...] = (),
     init: Path | None = None,
     trees: tuple[Path, ...] = (),
     valid_trees: tuple[Path, ...] = (),
@@ -211,7 +211,7 @@ def train_classify(
     train
         Files with a label and a text in each row (.tsv, .csv, .jsonl, .parquet; also packed).
     valid
-        The same, to measure by.
+        The same, to measure by; without it a tenth of the rows is held out for that.
     init
         Begin from what another run has learned: one of `train fill` or of `train classify`, or a Hugging Face BERT.
     trees

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.core.errors import ConfigError, UserError, at_least, did_you_mean
+from regard.core.errors import ConfigError, UserError, at_least, did_you_mean, share
+from regard.core.machine import seed_for
 from regard.data.files import Row, read_rows
 from regard.data.order import Order
 from regard.data.pairs import pad
@@ -23,7 +24,8 @@ Labelled = tuple[int, list[int]]  # number of the label, tokens of the text
 @dataclass(frozen=True, kw_only=True)
 class LabelFiles:
     train: tuple[str, ...]
-    valid: tuple[str, ...]
+    valid: tuple[str, ...] = ()  # none: a share of the rows of `train`, drawn at random but the same each time
+    valid_share: float = 0.1
     longest: int = 128  # tokens read of a text
     tokenizer: Tokenizing | None = BPE(vocab=8000)  # None: that of the run that training begins from
     trees: tuple[str, ...] = ()  # CoNLL-U: the n-th tree is that of the n-th row
@@ -32,8 +34,23 @@ class LabelFiles:
     def __post_init__(self) -> None:
         both_or_neither(self.trees, self.valid_trees)
         at_least(3, longest=self.longest)
-        if not self.train or not self.valid:
-            raise ConfigError("train and valid: at least one file each")
+        share(valid_share=self.valid_share)
+        if not self.train:
+            raise ConfigError("train: at least one file is needed")
+        if self.valid_trees and not self.valid:
+            raise ConfigError("valid_trees: are the trees of validation files, and valid names none")
+
+    def rows(self) -> tuple[list[Row], list[Row]]:
+        """The rows to train on and to measure by."""
+        rows = read_labelled(self.train)
+        if self.valid:
+            return rows, read_labelled(self.valid)
+        held_out = max(1, round(self.valid_share * len(rows)))
+        if held_out == len(rows):
+            raise UserError(f"{', '.join(self.train)}: too few rows to hold some out; name others with --valid")
+        dice = torch.Generator().manual_seed(seed_for("held out"))
+        apart = set(torch.randperm(len(rows), generator=dice)[:held_out].tolist())
+        return [row for i, row in enumerate(rows) if i not in apart], [rows[i] for i in sorted(apart)]
 
 
 def read_labelled(files: Sequence[str]) -> list[Row]:

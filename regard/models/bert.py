@@ -1,6 +1,7 @@
 """BERT: an encoder by itself, which fills hidden words or names a text's label (Devlin et al., 2019)."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -30,15 +31,16 @@ class FillWords:
 
 @dataclass(frozen=True)
 class NameLabel:
-    """Score the labels of the whole text, read from its first token."""
+    """Score the labels of the whole text."""
 
     labels: int = 0  # 0: counted from the data when a run is made
+    read: Literal["first", "mean"] = "first"  # the state of the first token, or the mean of all, which learns sooner
 
     def __post_init__(self) -> None:
         at_least(0, labels=self.labels)
 
     def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
-        return LabelHead(width, self.labels, dropout)
+        return LabelHead(width, self.labels, self.read, dropout)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class BERTModel(nn.Module):
             states = states.gather(1, chosen[..., None].expand(-1, -1, states.shape[-1]))
         if isinstance(self.head, FillHead):
             return self.words.logits(self.head(states))
-        return self.head(states)
+        return self.head(states, valid) if isinstance(self.head, LabelHead) else self.head(states)
 
     def read(
         self, tokens: Tokens, valid: Valid | None = None, segments: Tokens | None = None, places: Places | None = None
@@ -120,12 +122,20 @@ class FillHead(nn.Module):
 
 
 class LabelHead(nn.Module):
-    def __init__(self, width: int, labels: int, dropout: float):
+    def __init__(self, width: int, labels: int, read: Literal["first", "mean"], dropout: float):
         super().__init__()
         at_least(1, labels=labels)
+        self.read = read
         self.pool = Linear(width, width)
         self.drop = Dropout(dropout)
         self.label = Linear(width, labels)
 
-    def forward(self, states: States) -> Labels:
-        return self.label(self.drop(torch.tanh(self.pool(states[:, 0]))))
+    def forward(self, states: States, valid: Valid | None = None) -> Labels:
+        whole = states[:, 0] if self.read == "first" else _mean(states, valid)
+        return self.label(self.drop(torch.tanh(self.pool(whole))))
+
+
+def _mean(states: States, valid: Valid | None) -> Float[Tensor, "batch width"]:
+    if valid is None:
+        return states.mean(1)
+    return (states * valid[:, :, None]).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)

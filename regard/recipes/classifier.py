@@ -12,7 +12,6 @@ from regard.data.labelled import (
     encode_rows,
     encode_trees,
     labels_of,
-    read_labelled,
     read_row_trees,
 )
 from regard.models import BERT, NameLabel
@@ -39,7 +38,7 @@ def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             position=Sinusoid(),
             wiring=PreNorm(),
             feed=GELU(hidden=256),
-            head=NameLabel(),
+            head=NameLabel(read="mean"),
             dropout=0.3,
         ),
         training=Training(
@@ -56,7 +55,7 @@ def tuned(plan: Plan, init: Path) -> Plan:
         plan,
         init=str(init),
         data=replace(plan.data, tokenizer=None),
-        model=replace(begun.model, head=NameLabel(), dropout=0.1),
+        model=replace(begun.model, head=NameLabel(read="mean"), dropout=0.1),
         training=replace(training, epochs=4, optimiser=AdamW(rate=5e-4, decay=0.1)),
     )
 
@@ -72,7 +71,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     if not isinstance(model, BERT) or not isinstance(model.head, NameLabel):
         raise ConfigError(f"model: {type(model).__name__} names no label; choose BERT with the head NameLabel")
     check_trees(model, given=bool(data.trees))
-    train, valid = read_labelled(data.train), read_labelled(data.valid)
+    train, valid = data.rows()
     parses = read_row_trees(data.trees, train), read_row_trees(data.valid_trees, valid)
     labels = task.labels or labels_of(train)
     begun = _begun(plan, model, folder, resume)

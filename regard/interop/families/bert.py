@@ -91,6 +91,8 @@ def settings(config: BERT) -> dict[str, Any]:
         raise ConfigError(f"feed: {config.feed} would bend the head too in a Hugging Face BERT folder; use GELU")
     if isinstance(config.head, GiveStates):
         raise ConfigError("head: GiveStates has no place in a Hugging Face BERT folder, whose trunk ends with a pooler")
+    if isinstance(config.head, NameLabel) and config.head.read != "first":
+        raise ConfigError("head.read: a Hugging Face BERT folder reads labels from the first token; train with first")
     assert isinstance(config.position, Learned)
     assert isinstance(config.norm, LayerNorm)
     return {
