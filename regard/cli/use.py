@@ -23,8 +23,8 @@ def classify(run: Path, *, trees: tuple[Path, ...] = ()) -> None:
     trees
         CoNLL-U files with the dependency tree of each line.
     """
-    lines = read_lines()
-    for label in regard.load(run).classify(lines, read_line_trees(trees, lines)):
+    loaded, lines = regard.load(run), read_lines()
+    for label in loaded.classify(lines, read_line_trees(trees, lines)):
         print(label)
 
 
@@ -90,8 +90,8 @@ def translate(run: Path, *, longest: int = 256, trees: tuple[Path, ...] = ()) ->
     trees
         CoNLL-U files with the dependency tree of each line.
     """
-    lines = read_lines()
-    for answer in regard.load(run).translate(lines, longest, trees=read_line_trees(trees, lines)):
+    loaded, lines = regard.load(run), read_lines()
+    for answer in loaded.translate(lines, longest, trees=read_line_trees(trees, lines)):
         print(answer)
 
 
