@@ -24,8 +24,8 @@ def classify(run: Path, *, trees: tuple[Path, ...] = ()) -> None:
     trees
         CoNLL-U files with the dependency tree of each line.
     """
-    lines = read_lines()
-    for label in regard.load(run).classify(lines, read_line_trees(trees, lines)):
+    loaded, lines = regard.load(run), read_lines()
+    for label in loaded.classify(lines, read_line_trees(trees, lines)):
         print(label)
 
 
