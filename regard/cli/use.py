@@ -165,16 +165,19 @@ def translate(
         raise ConfigError(f"--nbest {nbest}: a beam of {beam} finds only {beam}; give --beam {nbest} or more")
     loaded, texts = regard.load(run), read_lines()
     search = Beam(beam) if beam != 1 else None
-    found = loaded.translations(texts, longest, beam=search, trees=read_line_trees(trees, texts))
+    parses = read_line_trees(trees, texts)
+    found = loaded.translations(texts, longest, beam=search, trees=parses)
     if search is None and scores:
-        likely = loaded.score([(text, best[0].text) for text, best in zip(texts, found, strict=True)])
+        likely = loaded.score([(text, best[0].text) for text, best in zip(texts, found, strict=True)], parses)
         found = [[replace(best[0], score=score)] for best, score in zip(found, likely, strict=True)]
     for number, (text, best) in enumerate(zip(texts, found, strict=True), 1):
         for one in best[:nbest]:
             cells = [str(number)] if nbest > 1 else []
             cells += [f"{one.score:.4f}"] if scores or nbest > 1 else []
             cells.append(one.text)
-            cells += [" ".join(f"{read}-{word}" for read, word in loaded.align(text, one.text))] if align else []
+            if align:
+                tree = parses[number - 1] if parses else None
+                cells.append(" ".join(f"{read}-{word}" for read, word in loaded.align(text, one.text, tree)))
             print("\t".join(cells))
 
 

@@ -51,13 +51,14 @@ class Run:
         at_least(1, longest=longest)
         return write_targets(self.model, self._translates(), texts, longest, beam=beam, trees=parses)
 
-    def score(self, pairs: list[tuple[str, str]]) -> list[float]:
+    def score(self, pairs: list[tuple[str, str]], trees: Trees | None = None) -> list[float]:
         """The log-probability for each token of the targets of these pairs."""
-        return score_targets(self.model, self._translates(), pairs)
+        parses = self._parses([source for source, _ in pairs], trees)
+        return score_targets(self.model, self._translates(), pairs, parses)
 
-    def align(self, source: str, target: str) -> list[tuple[int, int]]:
+    def align(self, source: str, target: str, tree: Parse | None = None) -> list[tuple[int, int]]:
         """Which word of `source` each word of `target` looked at most: pairs of their numbers, from 0."""
-        aligned = align(self.model, self._translates(), source, target)
+        aligned = align(self.model, self._translates(), source, target, tree)
         if aligned is None:
             raise UserError(f"{self.path}: its model has no attention to the source, so nothing can be aligned")
         return aligned

@@ -90,35 +90,49 @@ def _write(
     return [[Written(next(texts), one.score) for one in best] for best in found]
 
 
-def score_targets(model: nn.Module, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> list[float]:
+def score_targets(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    pairs: Sequence[tuple[str, str]],
+    trees: Sequence[Parse] | None = None,
+) -> list[float]:
     """The log-probability that the model gives to the target of each pair, for each of its tokens and its end."""
-    sources = tokenizer.encode([source for source, _ in pairs])
-    targets = tokenizer.encode([target for _, target in pairs])
+    if not pairs:
+        return []
+    texts = [source for source, _ in pairs]
+    rows = zip(tokenizer.encode(texts), tokenizer.encode([target for _, target in pairs]), strict=True)
+    batches = Pairs(list(rows), tokenizer, AT_ONCE, trees=source_trees(texts, trees, tokenizer))
     scores: list[float] = []
     with _at_rest(model):
-        for batch in Pairs(list(zip(sources, targets, strict=True)), tokenizer, AT_ONCE).once() if pairs else ():
+        for batch in batches.once():
             nats = _surprise(model, batch).sum(1) / batch.answer_valid.sum(1)
             scores += (-nats).tolist()
     return scores
 
 
-def attention(model: nn.Module, tokenizer: Tokenizer, source: str, target: str) -> tuple[Heard, list[str], list[str]]:
+def attention(
+    model: nn.Module, tokenizer: Tokenizer, source: str, target: str, tree: Parse | None = None
+) -> tuple[Heard, list[str], list[str]]:
     """What the model looked at while it read `source` and wrote `target`, with the tokens of both axes."""
     tokens = tokenizer.encode([source, target])
     read = torch.tensor([[*tokens[0], tokenizer.end]])
     written = torch.tensor([[tokenizer.start, *tokens[1]]])
+    hung = None if tree is None else source_trees([source], [tree], tokenizer)
+    places = () if hung is None else (pad_trees(hung),)
     with _at_rest(model), listen(model) as heard:
-        model(read, written)
+        model(read, written, None, *places)
     return heard, [*tokenizer.pieces(tokens[0]), "·"], [*tokenizer.pieces(tokens[1]), "·"]
 
 
-def align(model: nn.Module, tokenizer: Tokenizer, source: str, target: str) -> list[tuple[int, int]] | None:
+def align(
+    model: nn.Module, tokenizer: Tokenizer, source: str, target: str, tree: Parse | None = None
+) -> list[tuple[int, int]] | None:
     """Which word of the source each word of the target looked at most, as pairs of their numbers.
 
     The looks of all layers and heads are added up, and those of all pieces of a word. None: this model has no
     attention to the source.
     """
-    heard = attention(model, tokenizer, source, target)[0]
+    heard = attention(model, tokenizer, source, target, tree)[0]
     looks = [pattern[0].sum(0) for name, pattern in heard.items() if ".cross." in name]
     if not looks:
         return None

@@ -73,7 +73,7 @@ def test_words_align_with_the_words_that_their_pieces_looked_at():
             super().__init__()
             self.cross = RNN(vocab=tokenizer.vocab, width=8, attention=Additive()).build().decoder.cross
 
-        def forward(self, source, target):  # type: ignore[no-untyped-def]
+        def forward(self, source, target, valid=None):  # type: ignore[no-untyped-def]
             if self.cross.pattern.watched:
                 self.cross.pattern(torch.eye(target.shape[1], source.shape[1])[None, None])
 
