@@ -53,3 +53,10 @@ def test_python_in_the_readme_runs(tmp_path: Path):
     subprocess.run([sys.executable, "-m", "regard", "train", "dates", "--out", out, *words], check=True)
     done = subprocess.run([sys.executable, "-c", "\n".join(blocks)], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_tables_of_the_readme_are_those_of_the_results():
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / "tables.py", "--check"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -2,7 +2,7 @@
 
     python benchmarks/text/decoding.py --translator RUN --sources test2016.en --lm RUN     cache against no cache
     python benchmarks/text/decoding.py --marian                                            beside `generate`
-    … --json benchmarks/results/text/decoding.json                                         and keep the document
+    … --json benchmarks/text/results/decoding.json                                         and keep the document
 
 Without a cache a model reads everything again for each word; the encoder's memory is kept in both. Both ways must write
 the same texts, or the run ends with an error. `--marian` makes random weights in the shape of an OPUS-MT model (6 + 6

@@ -4,7 +4,7 @@
     python benchmarks/text/learning.py --data DATA --jobs sms --seeds 0 1 2
 
 DATA holds the folders named in JOBS. A job trains with `regard train`, then measures files that it has never seen with
-`regard evaluate`; what that said is kept in benchmarks/results/text/JOB.json with the commands, the seeds, the seconds
+`regard evaluate`; what that said is kept in benchmarks/text/results/JOB.json with the commands, the seeds, the seconds
 and the machine. Nothing was chosen by the measured files. A job that was broken off goes on from its checkpoint.
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parents[1] / "results" / "text"
+RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)

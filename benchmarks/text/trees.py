@@ -278,7 +278,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--positions", nargs="+", choices=POSITIONS, default=list(POSITIONS), metavar="NAME")
     parser.add_argument("--work", type=Path, default=Path("runs/trees"), metavar="FOLDER", help="for the runs")
-    parser.add_argument("--json", type=Path, default=Path("benchmarks/results/text/trees.json"), metavar="FILE")
+    parser.add_argument("--json", type=Path, default=Path("benchmarks/text/results/trees.json"), metavar="FILE")
     return parser.parse_args()
 
 

@@ -42,7 +42,13 @@ def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             dropout=0.3,
         ),
         training=Training(
-            batch=64, epochs=5, optimiser=AdamW(rate=1e-3, decay=0.1), schedule=Cosine(warmup=100), average=0.99
+            batch=64,
+            epochs=5,
+            fewest=800,
+            optimiser=AdamW(rate=1e-3, decay=0.1),
+            schedule=Cosine(warmup=100),
+            average=0.99,
+            check_every=100,
         ),
     )
 

@@ -35,8 +35,8 @@ PLAN = [field.name for field in fields(Plan)]
 
 
 MAY_CHANGE = {
-    "steps", "epochs", "minutes", "schedule", "clip", "accumulate", "precision", "compile", "log_every", "check_every",
-    "save_minutes", "keep",
+    "steps", "epochs", "fewest", "minutes", "schedule", "clip", "accumulate", "precision", "compile", "log_every",
+    "check_every", "save_minutes", "keep",
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ class Training:
     batch: int = 64  # rows in a step, over all ranks and parts
     steps: int | None = None
     epochs: float | None = None
+    fewest: int = 0  # steps, however few make up the epochs: a small file needs many passes
     minutes: float | None = None
     optimiser: Optimiser = AdamW()
     schedule: Schedule = Cosine()
@@ -33,6 +34,7 @@ class Training:
     def __post_init__(self) -> None:
         at_least(1, batch=self.batch, accumulate=self.accumulate, log_every=self.log_every, keep=self.keep)
         at_least(1, check_every=self.check_every, steps=self.steps)
+        at_least(0, fewest=self.fewest)
         for name in ("epochs", "minutes", "clip", "save_minutes"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
@@ -47,7 +49,7 @@ class Training:
         """The last step where the budget fixes one; None where only the clock does."""
         limits = [] if self.steps is None else [self.steps]
         if self.epochs is not None:
-            limits.append(max(1, round(self.epochs * steps_per_epoch)))
+            limits.append(max(1, self.fewest, round(self.epochs * steps_per_epoch)))
         return min(limits) if limits else None
 
     def done(self, step: int, seconds: float, steps_per_epoch: int) -> float:
