@@ -62,9 +62,9 @@ def filled(page: str) -> str:
 def main(arguments: list[str]) -> None:
     page = README.read_text()
     if "--check" in arguments:
-        sys.exit(
-            "README.md: its tables are not those of the results; run benchmarks/tables.py" * (filled(page) != page)
-        )
+        if filled(page) != page:
+            sys.exit("README.md: its tables are not those of the results; run benchmarks/tables.py")
+        return
     README.write_text(filled(page))
 
 
