@@ -65,12 +65,24 @@ class RotaryCode(PositionCode):
     def __init__(self, base: float, scaling: Scaling | None = None):
         super().__init__()
         self.base, self.scaling = base, scaling
+        self._last: tuple[Places, torch.dtype, Tensor, Tensor] | None = None
 
     def turn(self, x: Float[Tensor, "batch heads length size"], places: Places) -> Tensor:
+        cos, sin = self._angles(x, places)
+        one, other = x.chunk(2, -1)
+        return torch.cat([one * cos - other * sin, other * cos + one * sin], -1)
+
+    def _angles(self, x: Tensor, places: Places) -> tuple[Tensor, Tensor]:
+        """Cosines and sines. Every layer asks for the same ones, which is a tenth of a step that writes one token."""
+        if torch.compiler.is_compiling():  # then they are computed in passing
+            return self._compute(x, places)
+        if self._last is None or self._last[0] is not places or self._last[1] != x.dtype:
+            self._last = places, x.dtype, *self._compute(x, places)
+        return self._last[2], self._last[3]
+
+    def _compute(self, x: Tensor, places: Places) -> tuple[Tensor, Tensor]:
         size = x.shape[-1]
         rates = 1 / self.base ** (torch.arange(0, size, 2, device=x.device, dtype=torch.float32) / size)
         rates = rates if self.scaling is None else self.scaling.slow(rates)
         angles = places.index[:, None, :, None] * rates
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        one, other = x.chunk(2, -1)
-        return torch.cat([one * cos - other * sin, other * cos + one * sin], -1)
+        return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
