@@ -1,12 +1,16 @@
 """Writing token by token. Finished texts leave the batch, so that nobody waits for them."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 
 from regard.decode.base import State, Writer
 from regard.decode.choose import Choose, likeliest
+from regard.parts.linear import Packable
+
+SMALL = 2**20  # numbers in the largest matrix of a model that one thread writes with as fast as several
 
 
 def write(
@@ -27,8 +31,9 @@ def stream(
     so_far = prompt.tolist()
     rows = list(range(len(prompt)))
     tokens = prompt
+    small = _largest(model) <= SMALL
     for _ in range(longest):
-        with torch.inference_mode():
+        with torch.inference_mode(), _one_thread(small and tokens.numel() == 1):
             scores, state = model.step(tokens, state)
             tokens = choose(scores[:, -1], [so_far[row] for row in rows])[:, None]
             chosen = tokens[:, 0].tolist()
@@ -42,6 +47,24 @@ def stream(
         for row, token in zip(rows, chosen, strict=True):
             so_far[row].append(token)
         yield rows, chosen
+
+
+@contextmanager
+def _one_thread(alone: bool) -> Iterator[None]:
+    """One token is too little work to share: waking another thread takes longer than it saves."""
+    before = torch.get_num_threads()
+    if alone and before > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if torch.get_num_threads() != before:
+            torch.set_num_threads(before)
+
+
+def _largest(model: Writer) -> int:
+    parts = model.modules()  # type: ignore[attr-defined]
+    return max((part.matrix().numel() for part in parts if isinstance(part, Packable)), default=0)
 
 
 def greedy(model: Writer, state: State, rows: int, start: int, end: int, longest: int) -> list[list[int]]:
