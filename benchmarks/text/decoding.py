@@ -220,7 +220,7 @@ def _same(ours: list[Any], theirs: list[Any]) -> None:
 
 def main() -> None:
     options = _options()
-    document: dict[str, Any] = {"command": " ".join(["python", *sys.argv]), "machine": machine()}
+    document: dict[str, Any] = {"machine": machine(), "rounds": options.rounds}
     if options.translator:
         texts = [text for _, text in read_lines(options.sources)]
         document["translating"] = translating(regard.load(options.translator), texts, options.rounds)
