@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from regard.core.errors import UserError
+from regard.data.labelled import LabelFiles
 from regard.run import load_run, read_metrics
 from regard.tasks.classify import label_scores
 from tests.command import regard
@@ -127,3 +128,20 @@ def test_missing_trees_are_told_before_training(
     assert regard("train", "classify", "--out", tmp_path / "x", *data, *SMALL, *more) == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+def test_without_validation_files_a_tenth_is_held_out_and_no_label_is_lost(tmp_path):
+    rows = ["rare\tonce only"] + [f"{'ab'[i % 2]}\ttext {i}" for i in range(99)]
+    (tmp_path / "all.tsv").write_text("\n".join(rows) + "\n")
+    data = LabelFiles(train=(str(tmp_path / "all.tsv"),))
+    train, valid = data.rows()
+    assert len(valid) == 10
+    assert sorted(row.line for row in (*train, *valid)) == list(range(1, 101))
+    assert {row.fields[0] for row in train} == {"rare", "a", "b"}
+    assert data.rows() == (train, valid)
+
+
+def test_nothing_can_be_held_out_of_labels_with_one_row_each(tmp_path):
+    (tmp_path / "two.tsv").write_text("a\tone\nb\ttwo\n")
+    with pytest.raises(UserError, match="--valid"):
+        LabelFiles(train=(str(tmp_path / "two.tsv"),)).rows()

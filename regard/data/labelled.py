@@ -1,5 +1,6 @@
 """Labelled texts: a file with a label and a text in each row."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +46,21 @@ class LabelFiles:
         rows = read_labelled(self.train)
         if self.valid:
             return rows, read_labelled(self.valid)
-        held_out = max(1, round(self.valid_share * len(rows)))
-        if held_out == len(rows):
-            raise UserError(f"{', '.join(self.train)}: too few rows to hold some out; name others with --valid")
-        dice = torch.Generator().manual_seed(seed_for("held out"))
-        apart = set(torch.randperm(len(rows), generator=dice)[:held_out].tolist())
-        return [row for i, row in enumerate(rows) if i not in apart], [rows[i] for i in sorted(apart)]
+        return _hold_out(rows, self.valid_share)
+
+
+def _hold_out(rows: list[Row], part: float) -> tuple[list[Row], list[Row]]:
+    """Rows drawn apart, the same ones each time; every label keeps a row to be learned from."""
+    dice = torch.Generator().manual_seed(seed_for("held out"))
+    left, apart = Counter(row.fields[0] for row in rows), set[int]()
+    for number in torch.randperm(len(rows), generator=dice).tolist():
+        label = rows[number].fields[0]
+        if len(apart) < max(1, round(part * len(rows))) and left[label] > 1:
+            left[label] -= 1
+            apart.add(number)
+    if not apart:
+        raise UserError(f"{rows[0].file}: every label has one row only, so none is held out; name some with --valid")
+    return [row for i, row in enumerate(rows) if i not in apart], [rows[i] for i in sorted(apart)]
 
 
 def read_labelled(files: Sequence[str]) -> list[Row]:
