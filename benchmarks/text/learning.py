@@ -1,11 +1,16 @@
 """How well each text task is learned, on real data, with the commands that a user would type.
 
     python benchmarks/text/learning.py --data DATA                      every job, seed 0
-    python benchmarks/text/learning.py --data DATA --jobs sms --seeds 0 1 2
+    python benchmarks/text/learning.py --data DATA --jobs sms_spam --seeds 0 1 2
 
 DATA holds the folders named in JOBS. A job trains with `regard train`, then measures files that it has never seen with
 `regard evaluate`; what that said is kept in benchmarks/text/results/JOB.json with the commands, the seeds, the seconds
-and the machine. Nothing was chosen by the measured files. A job that was broken off goes on from its checkpoint.
+and the machine. A job that was broken off goes on from its checkpoint.
+
+How far settings were chosen by what is measured: the language models by the very text that is shown (as is usual for
+tinyshakespeare); reading labels from the mean of all states by SST sentences, 823 of 872 of which are in GLUE's
+development set too; the fewest steps of a classifier were raised after a first look at the SMS test file (95.4 % with
+320 steps), and their number was then set by its development file and the clock.
 """
 
 import argparse
