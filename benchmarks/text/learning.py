@@ -44,7 +44,8 @@ def _multi30k(source: str, target: str, more: str = "") -> Job:
     def files(name: str) -> str:
         return f"{MULTI30K}/{name}.{source}.gz {MULTI30K}/{name}.{target}.gz"
 
-    return Job(f"translate --train {files('train')} --valid {files('val')} {more}", f"{files('test2016')} --beam 5")
+    train = f"translate --train {files('train')} --valid {files('val')} --processes 2 {more}"
+    return Job(train.strip(), f"{files('test2016')} --beam 5")
 
 
 SHAKESPEARE = "lm --data {data}/text/lm/tinyshakespeare.txt"
@@ -60,13 +61,14 @@ JOBS = {
     ),
     "shakespeare_15min": Job(f"{SHAKESPEARE} --minutes 14.5"),
     "multi30k_en_de": _multi30k("en", "de"),
-    "multi30k_de_en": _multi30k("de", "en", "--minutes 40"),
-    "multi30k_de_en_rnn_attention": _multi30k("de", "en", "--model rnn-attention --minutes 20"),
-    "multi30k_de_en_rnn": _multi30k("de", "en", "--model rnn --minutes 20"),
+    "multi30k_de_en": _multi30k("de", "en", "--minutes 30"),
+    "multi30k_de_en_rnn_attention": _multi30k("de", "en", "--model rnn-attention --minutes 12"),
+    "multi30k_de_en_rnn": _multi30k("de", "en", "--model rnn --minutes 12"),
     "sst2": Job(SST, SST_DEV),
     "sms_spam": Job(f"classify --train {SMS}/train.tsv.gz --valid {SMS}/dev.tsv.gz", f"{SMS}/test.tsv.gz"),
     "debian_synopsis": Job(
-        f"summarise --train {DEBIAN}/train.tsv.xz --valid {DEBIAN}/val.tsv.gz", f"{DEBIAN}/test.tsv.gz --beam 5"
+        f"summarise --train {DEBIAN}/train.tsv.xz --valid {DEBIAN}/val.tsv.gz --processes 2",
+        f"{DEBIAN}/test.tsv.gz --beam 5",
     ),
 }
 

@@ -1,5 +1,6 @@
 """Verbs that train: each settles a recipe with the user's changes and makes a run of it."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,8 @@ class Run:
         Seed of every random number.
     tokenizer
         A tokenizer.json to cut the text with; without it one is trained on the data.
+    processes
+        Share every batch among this many processes: small models on few cores learn up to twice as fast.
     resume
         Go on from the last checkpoint in the folder, exactly as if it had never stopped.
     overwrite
@@ -47,6 +50,7 @@ class Run:
     minutes: float | None = None
     seed: int | None = None
     tokenizer: Path | None = None
+    processes: int = 1
     resume: bool = False
     overwrite: bool = False
     show_settings: bool = False
@@ -72,6 +76,7 @@ class Run:
     def make(self, plan: "Plan", changes: dict[str, Any] | None, train: Callable[..., "Report"]) -> int:
         """Settle the plan, then print it or run it; gives the exit code."""
         from regard.recipes import settle
+        from regard.train import is_rank, run_as_ranks
 
         plan = settle(plan, {**self.changes(), **(changes or {})}, self.out, self.resume)
         if self.show_settings:
@@ -79,6 +84,8 @@ class Run:
 
             print(to_yaml(plan), end="")
             return 0
+        if self.processes != 1 and not is_rank():
+            return run_as_ranks(self.processes, sys.argv[1:])
         report = train(plan, self.out, resume=self.resume, overwrite=self.overwrite)
         return 128 + report.stopped_by if report.stopped_by else 0
 

@@ -12,6 +12,11 @@ def choose_wait_policy() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
+def usable_cores() -> int:
+    """How many cores this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def has_fast_bfloat16(device: str = "cpu") -> bool:
     """Whether matrix products in bfloat16 are faster than in float32 on this device."""
     import torch

@@ -2,6 +2,7 @@
 
 from regard.train.loop import Loop, Report, evaluate
 from regard.train.optimise import AdamW, Muon
+from regard.train.processes import is_rank, run_as_ranks
 from regard.train.ranks import OtherRankError, Ranks, join_ranks
 from regard.train.schedule import Constant, CoolDown, Cosine, InverseRoot
 from regard.train.settings import Training
@@ -19,5 +20,7 @@ __all__ = [
     "Report",
     "Training",
     "evaluate",
+    "is_rank",
     "join_ranks",
+    "run_as_ranks",
 ]

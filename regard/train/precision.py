@@ -1,4 +1,4 @@
-"""Precision: compiled bfloat16 where the processor has it and the run is long enough to repay compiling."""
+"""Precision: bfloat16 where the processor has it and products are large, compiled where that repays."""
 
 import math
 from contextlib import AbstractContextManager
@@ -13,6 +13,7 @@ from regard.train.settings import Training
 
 EAGER_FLOPS = 100e9  # what two cores reach in float32: only decides whether a run counts as long
 WORTH_COMPILING = 100  # seconds: compiling one block takes about ten
+WORTH_BFLOAT16 = 2**32  # parameters × tokens of a step: below, casting costs what the faster products save
 
 
 @dataclass(frozen=True)
@@ -46,5 +47,6 @@ def choose(training: Training, work: int, steps: int | None, *, fixed_shape: boo
     long = seconds >= WORTH_COMPILING and fixed_shape
     compiled = training.compile == "always" or (training.compile == "auto" and long)
     fast = has_fast_bfloat16(device)
-    bfloat16 = training.precision == "bfloat16" or (training.precision == "auto" and fast and compiled)
+    large = compiled or work >= WORTH_BFLOAT16
+    bfloat16 = training.precision == "bfloat16" or (training.precision == "auto" and fast and large)
     return Precision(device, bfloat16, compiled)
