@@ -19,3 +19,5 @@ app = App(
 )
 train = App(name="train", help="Train a model; the result is a run folder.")
 app.command(train)
+pretrain = App(name="pretrain", help="Learn in general what every table then begins from.")
+app.command(pretrain)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from regard.cli.app import Changes, train
+from regard.cli.app import Changes, pretrain, train
 
 if TYPE_CHECKING:
     from regard.recipes import Plan
@@ -234,6 +234,18 @@ def train_classify(
         settings["init"] = str(init)
         plan = plan if run.goes_on else tuned(plan, init)
     return run.make(plan, {**settings, **(changes or {})}, train_classifier)
+
+
+@pretrain.command(name="tables")
+def pretrain_tables(run: Run, *, changes: Changes = None) -> int:
+    """The network that reads tables it has never seen, from invented tables: the way the shipped weights were made.
+
+    Any setting can be changed with a dotted option, such as --model.layers 8 or --data.most-rows 2048;
+    --show-settings prints them all.
+    """
+    from regard.recipes import table_reader, train_table_reader
+
+    return run.make(table_reader(), changes, train_table_reader)
 
 
 def tree_settings(trees: tuple[Path, ...], valid_trees: tuple[Path, ...]) -> dict[str, Any]:

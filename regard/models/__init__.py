@@ -3,15 +3,16 @@
 from regard.models.bert import BERT, FillWords, GiveStates, NameLabel
 from regard.models.decoder_only import DecoderOnly
 from regard.models.gpt import GPT
+from regard.models.in_context import InContext
 from regard.models.npt import NPT
 from regard.models.rnn import RNN
 from regard.models.transformer import Transformer
 from regard.models.vit import ViT
 
-Model = RNN | Transformer | DecoderOnly | GPT | BERT | ViT | NPT
+Model = RNN | Transformer | DecoderOnly | GPT | BERT | ViT | NPT | InContext
 FromSource = RNN | Transformer | DecoderOnly  # those that read a source and write a target
 
 __all__ = [
-    "BERT", "GPT", "NPT", "RNN", "DecoderOnly", "FillWords", "FromSource", "GiveStates", "Model", "NameLabel",
-    "Transformer", "ViT",
+    "BERT", "GPT", "NPT", "RNN", "DecoderOnly", "FillWords", "FromSource", "GiveStates", "InContext", "Model",
+    "NameLabel", "Transformer", "ViT",
 ]  # fmt: skip

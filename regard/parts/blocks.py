@@ -43,9 +43,15 @@ class Block(nn.Module):
         memory: Memory | None = None,
         memory_mask: Mask | None = None,
         cache: tuple[KeyValues, KeyValues] | None = None,
+        context: int | None = None,
     ) -> States:
+        """With a `context` only so many of the first tokens are looked at, or those that the cache holds already."""
         own, remembered = cache or (None, None)
-        x = self.join_attend(x, lambda h: self.attend(h, None, mask, position, places, own))
+
+        def look(h: States) -> States:
+            return self.attend(h, None if context is None else h[:, :context], mask, position, places, own)
+
+        x = self.join_attend(x, look)
         if self.cross is not None and self.join_cross is not None:
             cross = self.cross
             x = self.join_cross(x, lambda h: cross(h, memory, memory_mask, cache=remembered))

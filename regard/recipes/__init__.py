@@ -6,6 +6,7 @@ from regard.recipes.filler import filler, train_filler
 from regard.recipes.language import language, train_language_model
 from regard.recipes.plan import Plan, settle
 from regard.recipes.summariser import summariser, train_summariser
+from regard.recipes.table_reader import table_reader, train_table_reader
 from regard.recipes.translator import MODELS, share_right, train_translator, translator
 
 __all__ = [
@@ -19,10 +20,12 @@ __all__ = [
     "settle",
     "share_right",
     "summariser",
+    "table_reader",
     "train_classifier",
     "train_filler",
     "train_language_model",
     "train_summariser",
+    "train_table_reader",
     "train_translator",
     "translator",
     "tuned",

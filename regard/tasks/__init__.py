@@ -4,9 +4,21 @@ from regard.tasks.base import Batch, Batches, Loss
 from regard.tasks.classify import Classify
 from regard.tasks.fill import FillMasked
 from regard.tasks.language import LanguageModel
+from regard.tasks.read_table import ReadTable
 from regard.tasks.summarise import Summarise
 from regard.tasks.translate import Translate
 
-Task = Translate | Summarise | LanguageModel | FillMasked | Classify
+Task = Translate | Summarise | LanguageModel | FillMasked | Classify | ReadTable
 
-__all__ = ["Batch", "Batches", "Classify", "FillMasked", "LanguageModel", "Loss", "Summarise", "Task", "Translate"]
+__all__ = [
+    "Batch",
+    "Batches",
+    "Classify",
+    "FillMasked",
+    "LanguageModel",
+    "Loss",
+    "ReadTable",
+    "Summarise",
+    "Task",
+    "Translate",
+]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, FromSource, Model, NameLabel, Transformer, ViT
+from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, FromSource, InContext, Model, NameLabel, Transformer, ViT
 from regard.parts import Tree
 from tests.helpers import every_small, tree_places, valid_of, variants
 from tests.models.leaks import check_no_future_leak
@@ -26,6 +26,7 @@ BASES: dict[type, Any] = {
     ViT: ViT(labels=4, image=20, **SIZES),
     NPT: NPT(categories=COLUMNS, **SIZES),
     RNN: RNN(vocab=VOCAB, width=16, layers=2),
+    InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking=2, quantiles=5, **SIZES),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"key_heads": 1}, {"bias": False, "size": 4}],
@@ -107,7 +108,18 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
                 [torch.randn(batch, longest), *(torch.randint(n, (batch, longest)) for n in COLUMNS[1:])], -1
             )
             return {"cells": cells, "hidden": torch.rand(cells.shape) < 0.3, "valid": valid}
+        case InContext():
+            return table_inputs(classes=3)
     raise NotImplementedError(f"say what {type(config).__name__} is given")
+
+
+def table_inputs(classes: int) -> dict[str, Any]:
+    """Tables with gaps, of which the first rows are known; no classes: the targets are numbers."""
+    values = torch.randn(3, 23, 4).masked_fill(torch.rand(3, 23, 4) < 0.1, torch.nan)
+    target = torch.randint(classes, (3, 15)).float() if classes else torch.randn(3, 15)
+    category = torch.tensor([[False, False, True, False]]).expand(3, -1)
+    values[:, :, 2] = torch.randint(5, (3, 23))
+    return {"values": values, "category": category, "target": target, "classes": classes, "codes": torch.randn(3, 4, 8)}
 
 
 def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
@@ -117,6 +129,8 @@ def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
         if isinstance(value, Tensor) and name not in ("valid", "source_valid"):
             padded = name in ("tokens", "segments", "source", "cells", "hidden")
             own[name] = value[row : row + 1, :length] if padded else value[row : row + 1]
+        elif isinstance(value, int):
+            own[name] = value
         elif name in ("places", "source_places") and value is not None:
             own[name] = tree_places([length])
     return own

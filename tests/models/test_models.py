@@ -12,7 +12,7 @@ from torch import nn
 
 from regard.core.config import from_dict, from_yaml, to_dict, to_yaml
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, DecoderOnly, Model, Transformer, ViT
+from regard.models import BERT, GPT, NPT, DecoderOnly, InContext, Model, Transformer, ViT
 from regard.parts import (
     BigBird,
     Full,
@@ -44,6 +44,7 @@ from tests.models.samples import (
     name_of_model,
     needs_tree,
     real,
+    table_inputs,
 )
 
 every_model = pytest.mark.parametrize("config", every_variation(), ids=name_of_model)
@@ -61,6 +62,8 @@ def test_answers_have_their_shape(config):
         assert shapes == [(3, 23, max(count, 1)) for count in COLUMNS]
     elif isinstance(config, ViT):
         assert shapes == [(3, 4)]
+    elif isinstance(config, InContext):
+        assert shapes == [(3, 23 - 15, 3)]
     else:
         assert shapes == [(3, 23 if isinstance(config, GPT | BERT) else 8, VOCAB)]
 
@@ -77,7 +80,9 @@ def test_a_text_reads_the_same_alone_as_padded_in_a_batch(config):
 @every_model
 def test_gradients_reach_every_parameter(config):
     model = config.build()
-    answers = outputs_of(model(**inputs_for(config)))
+    answers = list(outputs_of(model(**inputs_for(config))))
+    if isinstance(config, InContext):  # what reads and answers numbers
+        answers += outputs_of(model(**table_inputs(classes=0)))
     sum((answer * torch.randn_like(answer)).sum() for answer in answers).backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name

@@ -4,33 +4,40 @@ The fused kernel (flash attention, Dao et al., 2022) never builds the pattern, s
 not with its square.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, Bias, everywhere, hide, weigh
 from regard.parts.masks import Causal, Mask
 
+USUAL = 256  # keys at which scores that grow are what they are without
+
 
 @dataclass(frozen=True)
 class Full:
     scale: float | None = None  # None: one over the square root of the head size
+    grows: bool = False  # scores grow with the logarithm of the number of keys (Nakanishi, 2025)
     hides_future = True
     takes_bias = True
 
     def build(self, heads: int, size: int) -> "FullAttention":
-        return FullAttention(size**-0.5 if self.scale is None else self.scale)
+        return FullAttention(size**-0.5 if self.scale is None else self.scale, heads if self.grows else None)
 
 
 class FullAttention(Attention):
-    def __init__(self, scale: float):
+    def __init__(self, scale: float, growing: int | None = None):
+        """With `growing` heads each learns how much its scores grow, so that many keys do not blur what it looks at."""
         super().__init__()
         self.scale = scale
+        self.growth = None if growing is None else nn.Parameter(torch.ones(growing, 1, 1))
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+        q = self._grown(q, k)
         if q.dtype == torch.bfloat16 and q.device.type == "cpu" and torch.is_grad_enabled():
             # Its way back is two to three times slower in bfloat16 than in float32 on a processor.
             with torch.autocast("cpu", enabled=False):
@@ -50,7 +57,13 @@ class FullAttention(Attention):
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
     ) -> tuple[Found, Pattern]:
+        q = self._grown(q, k)
         allowed, added = everywhere(q, k, mask, bias)
         scores: Tensor = q @ k.transpose(-2, -1) * self.scale
         pattern = weigh(scores if added is None else scores + added, allowed)
         return pattern @ v, pattern
+
+    def _grown(self, q: Queries, k: Keys) -> Queries:
+        return (
+            q if self.growth is None else q * (self.growth * (math.log(1 + k.shape[-2]) / math.log(USUAL))).to(q.dtype)
+        )

@@ -1,0 +1,105 @@
+"""What a cell is among the cells of its column: facts that need no weights, from the rows whose labels are known.
+
+A number by itself says little; that it is the largest of its column, that a third of the rows share it, and which
+labels the rows with similar cells have, says much. Similar means: the same value, or one of the nearest by rank, at a
+few distances. All of it comes from sorted columns and running sums of labels, so it costs about as much as sorting.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+NEAR = (0.0, 1 / 32, 1 / 8)  # shares of a column to either side whose labels are counted; 0: equal cells only
+WAVES = (1.0, 2.0, 4.0)  # of the rank
+FACTS = 5 + 2 * len(WAVES)
+SCALE = 8.0  # brings logarithms of counts near one
+FAR = 3.0  # deviations: beyond, numbers are compressed
+
+Values = Float[Tensor, "table row column"]
+Labels = Float[Tensor, "table row label"]
+KnownLabels = Float[Tensor, "table known label"]
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A table's columns, learned from its known rows."""
+
+    center: Float[Tensor, "table column"]
+    spread: Float[Tensor, "table column"]
+    ordered: Float[Tensor, "table column row"]  # cells in order, missing ones last
+    filled: Float[Tensor, "table column"]  # how many are not missing
+    sums: Float[Tensor, "table column row+1 label"]  # of the labels, in that order
+    category: Bool[Tensor, "table column"]
+
+    @classmethod
+    def learn(cls, values: Values, labels: Labels, category: Bool[Tensor, "table column"]) -> "ColumnFacts":
+        columns = values.transpose(1, 2)
+        there = ~columns.isnan()
+        filled = there.sum(-1).float()
+        shown = columns.nan_to_num(0.0)
+        center = shown.sum(-1) / filled.clamp(min=1)
+        away = torch.where(there, shown - center[..., None], 0.0)
+        spread = (away.square().sum(-1) / filled.clamp(min=1)).sqrt()
+        ordered, order = columns.nan_to_num(torch.inf).contiguous().sort(-1)
+        tables = torch.arange(len(values), device=values.device)[:, None, None]
+        sums = labels[tables, order].cumsum(2)
+        sums = torch.cat([torch.zeros_like(sums[:, :, :1]), sums], 2)
+        return cls(center, spread, ordered, filled, sums, category)
+
+    def describe(
+        self, values: Values, own: KnownLabels | None = None
+    ) -> tuple[Float[Tensor, "table row column fact"], Float[Tensor, "table row column near label+1"]]:
+        """What each cell is, and what the rows with similar cells say.
+
+        `own` are the labels of the first rows, where these were learned from: nobody is told his own label.
+        """
+        missing = values.isnan()
+        first, last = self._equals(values)
+        return self._standing(values, missing, first, last), self._said(missing, first, last, own)
+
+    def _standing(self, values: Values, missing: Tensor, first: Tensor, last: Tensor) -> Tensor:
+        """The number in deviations, its rank with waves of it, the share of equals, missing or not, category or not."""
+        rank = torch.where(missing, 0.0, (first + last) / (2 * self.filled.clamp(min=1)[:, None]) - 0.5)
+        share = (last - first) / self.ordered.shape[-1]
+        standing = compress((values - self.center[:, None]) / self.spread[:, None].clamp(min=1e-6))
+        turned = rank[..., None] * (torch.pi * torch.tensor(WAVES, device=rank.device))
+        category = self.category[:, None].expand_as(missing)
+        plain = torch.stack([standing.masked_fill(missing, 0), rank, share, missing.float(), category.float()], -1)
+        return torch.cat([plain, turned.sin(), turned.cos()], -1)
+
+    def _said(self, missing: Tensor, first: Tensor, last: Tensor, own: KnownLabels | None) -> Tensor:
+        """The mean label of similar rows at each distance, and how many they are (as a logarithm)."""
+        tables, columns, places, labels = self.sums.shape
+        start = torch.arange(tables * columns, device=first.device).view(tables, 1, columns) * places
+        running = self.sums.reshape(-1, labels)
+        whole = self.sums[:, :1, -1:] / max(places - 1, 1)
+        filled = self.filled[:, None]
+        begin = torch.where(missing, filled, 0.0)
+        end = torch.where(missing, float(places - 1), filled)
+        said = []
+        for near in NEAR:
+            reach = torch.where(self.category, 0.0, near * self.filled).floor()[:, None]
+            low = torch.maximum(first - reach, begin).long()
+            high = torch.minimum(last + reach, end).long()
+            total = (running[(start + high).flatten()] - running[(start + low).flatten()]).view(*low.shape, labels)
+            count = (high - low).float()[..., None]
+            if own is not None:
+                total[:, : own.shape[1]] -= own[:, :, None]
+                count[:, : own.shape[1]] -= 1
+            said.append(torch.cat([(total + whole) / (count + 1), count.log1p() / SCALE], -1))
+        return torch.stack(said, 3)
+
+    def _equals(self, values: Values) -> tuple[Tensor, Tensor]:
+        """Where the cells that equal each value begin and end in its sorted column; of a missing one, the missing."""
+        sought = values.transpose(1, 2).nan_to_num(torch.inf).contiguous()
+        first = torch.searchsorted(self.ordered, sought)
+        last = torch.searchsorted(self.ordered, sought, right=True)
+        return first.transpose(1, 2).float(), last.transpose(1, 2).float()
+
+
+def compress(x: Tensor) -> Tensor:
+    """Numbers as they are up to a few deviations, then as a logarithm: one absurd cell must not drown the rest."""
+    beyond = (x.abs() - FAR).clamp(min=0)
+    return x.clamp(-FAR, FAR) + x.sign() * beyond.log1p()
