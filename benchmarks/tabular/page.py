@@ -28,9 +28,9 @@ def page(document: dict[str, Any]) -> str:
 
 def _setting(setting: dict[str, Any], document: dict[str, Any]) -> Iterable[str]:
     yield f"## {_title(setting)}\n"
-    machines = "; ".join(f"{each['processor']}, {each['cores']} cores" for each in setting["machines"])
     counts = [sum(each["task"] == task for each in setting["tables"]) for task in TASKS]
-    yield f"{counts[0]} tables of classes and {counts[1]} of numbers, {document['seeds']} seeds each. {machines}.\n"
+    yield f"{counts[0]} tables of classes and {counts[1]} of numbers, {document['seeds']} seeds each."
+    yield f"Measured on: {'; '.join(setting['machines'])}.\n"
     if setting["waiting"]:
         waits = (f"{table} ({', '.join(methods)})" for table, methods in setting["waiting"].items())
         yield f"Not counted, since some methods have not been measured there: {'; '.join(waits)}.\n"

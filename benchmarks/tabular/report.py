@@ -48,7 +48,6 @@ def _cells(shelf: Shelf, wanted: Wanted, folds: bool) -> Iterable[Cell]:
 def _setting(cells: list[Cell], wanted: Wanted, rows: int | None, unique: bool) -> dict[str, Any]:
     methods = list(dict.fromkeys(cell.method for cell in cells))
     whole, waiting = boards(cells, methods, wanted.seeds)
-    machines = {str(cell.machine.get("processor")): cell.machine for cell in cells}
     return {
         "rows": rows,
         "unique": unique,
@@ -56,8 +55,12 @@ def _setting(cells: list[Cell], wanted: Wanted, rows: int | None, unique: bool) 
         "tables": [_table(board) for board in whole],
         "waiting": waiting,
         "errors": sorted({f"{cell.method} on {cell.table}: {cell.error}" for cell in cells if cell.error}),
-        "machines": list(machines.values()),
+        "machines": sorted({_machine(cell) for cell in cells}),
     }
+
+
+def _machine(cell: Cell) -> str:
+    return f"{cell.machine['processor']}, {cell.machine['cores']} cores, {cell.threads} threads"
 
 
 def _table(board: Board) -> dict[str, Any]:
