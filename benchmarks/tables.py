@@ -58,6 +58,8 @@ def run(options: argparse.Namespace) -> None:
     tasks = read_manifest(folder if folder.exists() else options.data)
     usual = [name for name in folds.TABLES if name in tasks] if options.folds else list(tasks)
     names = _known("--tables", options.tables or usual, tasks)
+    if not names:
+        raise UserError(f"{folder}: none of {', '.join(folds.TABLES)} is here; name others with --tables")
     methods = _installed(options.methods, list(OURS) if options.folds else list(METHODS))
     shelf = Shelf(options.results)
     done = {
