@@ -57,6 +57,6 @@ def test_python_in_the_readme_runs(tmp_path: Path):
 
 def test_the_tables_of_the_readme_are_those_of_the_results():
     done = subprocess.run(
-        [sys.executable, ROOT / "benchmarks" / "tables.py", "--check"], capture_output=True, text=True
+        [sys.executable, ROOT / "benchmarks" / "readme.py", "--check"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr

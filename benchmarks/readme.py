@@ -1,0 +1,72 @@
+"""The tables of the README, made from the documents that the benchmarks wrote.
+
+python benchmarks/readme.py             write them into README.md
+python benchmarks/readme.py --check     exit 1 where README.md says something else
+"""
+
+import json
+import statistics
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+README = HERE.parent / "README.md"
+RESULTS = HERE / "text" / "results"
+
+# What is learned, the score that is shown, and how it is called.
+LEARNED = {
+    "shakespeare_150s": ("tinyshakespeare, characters, 150 s in all", "loss", "nats a character"),
+    "shakespeare_15min": ("tinyshakespeare, characters, 15 minutes", "loss", "nats a character"),
+    "multi30k_en_de": ("Multi30k English to German, test 2016", "bleu_lower", "BLEU, lower-cased"),
+    "multi30k_de_en": ("Multi30k German to English, test 2016", "bleu_lower", "BLEU, lower-cased"),
+    "multi30k_de_en_rnn_attention": ("the same, `--model rnn-attention`", "bleu_lower", "BLEU, lower-cased"),
+    "multi30k_de_en_rnn": ("the same, `--model rnn`", "bleu_lower", "BLEU, lower-cased"),
+    "sst2": ("SST-2, GLUE's development set, from scratch", "accuracy", "accuracy"),
+    "sms_spam": ("SMS spam, test", "accuracy", "accuracy"),
+    "debian_synopsis": ("Debian package descriptions to synopses, test", "rougeL", "ROUGE-L"),
+}
+
+
+def learned() -> str:
+    lines = ["| what | score | | training |", "|---|---|---|---|"]
+    for job, (what, score, unit) in LEARNED.items():
+        path = RESULTS / f"{job}.json"
+        if path.exists():
+            results = json.loads(path.read_text())["results"]
+            minutes = statistics.mean(result["trained"] for result in results) / 60
+            shown = spread([result["scores"][score] for result in results])
+            lines.append(f"| {what} | **{shown}** | {unit} | {minutes:.1f} min |")
+    return "\n".join(lines)
+
+
+def spread(values: list[float]) -> str:
+    """The mean, and beside it the standard deviation where several seeds were run."""
+    places = 1 if max(values) > 2 else 3
+    mean = f"{statistics.mean(values):.{places}f}"
+    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{places}f}"
+
+
+TABLES = {"learned": learned}
+
+
+def filled(page: str) -> str:
+    """The page with every table between its marks made anew."""
+    for name, make in TABLES.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        before, _, rest = page.partition(begin)
+        _, _, after = rest.partition(end)
+        page = f"{before}{begin}{make()}\n{end}{after}"
+    return page
+
+
+def main(arguments: list[str]) -> None:
+    page = README.read_text()
+    if "--check" in arguments:
+        if filled(page) != page:
+            sys.exit("README.md: its tables are not those of the results; run benchmarks/readme.py")
+        return
+    README.write_text(filled(page))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

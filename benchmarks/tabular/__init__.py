@@ -1,0 +1,1 @@
+"""The benchmark of tables: files, splits, methods, scores, what is kept of them, and the report."""
