@@ -5,8 +5,8 @@ from torch import Tensor
 
 Queries = Float[Tensor, "batch heads query size"]
 Keys = Float[Tensor, "batch heads key size"]
-Values = Float[Tensor, "batch heads key size"]
-Found = Float[Tensor, "batch heads query size"]
+Values = Float[Tensor, "batch heads key value"]  # what is looked up may be of another size
+Found = Float[Tensor, "batch heads query value"]
 Pattern = Float[Tensor, "batch heads query slot"]  # a slot is a key, or what an attention folds keys into
 
 Tokens = Int[Tensor, "batch length"]
