@@ -15,7 +15,7 @@ import pyarrow.parquet
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import replacing
 from regard.data.files import PACKED, kind_of, opened
-from regard.data.table_layout import Layout, find_layout, name_columns, tell
+from regard.data.table_layout import SEPARATORS, Layout, find_layout, name_columns, tell
 from regard.data.table_types import MISSING, decimal_commas, plain, read_dates
 
 # A spreadsheet takes a text that begins so for a formula, and runs it; the wide forms too, where Japanese is written.
@@ -42,9 +42,9 @@ def read_table(path: Path) -> pd.DataFrame:
 def _delimited(path: Path, layout: Layout) -> pd.DataFrame:
     data = layout.text.encode()
     frame = _parse(path, data, layout, dtype_backend="numpy_nullable")
-    typed = {name: plain(frame[name]) for name in frame}
-    for name, codes in _codes(path, data, layout, frame).items():
-        typed[name] = codes
+    if len(frame) != layout.rows:
+        raise UserError(f"{path}: has {layout.rows:,} rows or {len(frame):,}; quotes and line ends leave it in doubt")
+    typed = {name: plain(frame[name]) for name in frame} | _codes(path, data, layout, frame)
     for name, cells in typed.items():
         if isinstance(cells.dtype, pd.StringDtype):
             typed[name] = _from_text(path, cells.mask(cells.isin(MISSING)), layout.separator)
@@ -88,9 +88,7 @@ def _from_text(path: Path, cells: pd.Series, separator: str) -> pd.Series:
     dates, unsure = found
     if unsure:
         text, date = cells.dropna().iloc[0], dates.dropna().iloc[0]
-        tell(
-            f"{path}: {cells.name!r}: {text} is read as {date:%Y-%m-%d}, day and month as guessed; write it so to be sure"
-        )
+        tell(f"{path}: {cells.name!r}: {text} is taken for {date:%Y-%m-%d}; write dates like that to be sure")
     return dates
 
 
@@ -116,19 +114,19 @@ def from_arrow(table: pyarrow.Table) -> pd.DataFrame:
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """A table as a file that is whole or absent: Parquet, .tsv or .csv by its name, packed if that says so. In text form
-    it is safe to open in a spreadsheet."""
+    """A table as a file that is whole or absent: Parquet, .tsv or .csv by its name, packed if that says so. As text it is
+    safe to open in a spreadsheet."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packing = suffixes.pop() if suffixes and suffixes[-1] in PACKED else ""
     kind = suffixes[-1] if suffixes else ".csv"
-    if kind not in (".csv", ".tsv", ".txt", ".parquet"):
+    if kind not in (".csv", ".tsv", ".parquet"):
         raise ConfigError(f"{path}: a table is written as .csv, .tsv or .parquet, not {kind}")
     if kind == ".parquet":
         stream = pyarrow.BufferOutputStream()
         pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), stream)
         data = stream.getvalue().to_pybytes()
     else:
-        data = _as_text(frame, "," if kind == ".csv" else "\t").encode()
+        data = _as_text(frame, "\t" if kind == ".tsv" else ",").encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
@@ -139,15 +137,16 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
 
 def _as_text(frame: pd.DataFrame, separator: str) -> str:
     safe = pd.DataFrame({place: _without_formulas(frame.iloc[:, place]) for place in range(frame.shape[1])})
-    header = [_without_formula(str(name)) for name in frame.columns]
+    names = [_without_formula(str(name)) for name in frame.columns]
+    # A cell is quoted for its \r only where lines end with one, and the header says what separates all that follows.
     returns = any(safe[place].map(lambda cell: isinstance(cell, str) and "\r" in cell).any() for place in safe)
-    return safe.to_csv(
-        index=False,
-        header=header,
-        sep=separator,
-        quoting=csv.QUOTE_MINIMAL,
-        lineterminator="\r\n" if returns else "\n",  # a cell is quoted for a \r only if lines end with one
-    )
+    end = "\r\n" if returns or "\r" in "".join(names) else "\n"
+    doubtful = any(other in name for name in names for other in SEPARATORS)
+    text = io.StringIO(newline="")
+    quoting = csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL
+    csv.writer(text, delimiter=separator, lineterminator=end, quoting=quoting).writerow(names)
+    safe.to_csv(text, index=False, header=False, sep=separator, lineterminator=end)
+    return text.getvalue()
 
 
 def _without_formulas(cells: pd.Series) -> pd.Series:

@@ -33,6 +33,7 @@ class Layout:
     separator: str
     spaced: bool  # a space follows each separator and is no part of the cell
     names: tuple[str, ...]
+    rows: int
 
 
 def tell(line: str) -> None:
@@ -51,8 +52,8 @@ def find_layout(path: Path, data: bytes) -> Layout:
     sample = _sample(text)
     separator = directive.group(1) if directive else find_separator(sample, path.name.lower())
     spaced = len(sample) > 1 and all(row.count(separator) == row.count(separator + " ") > 0 for row in sample)
-    header = _check_rows(path, text, line, separator, spaced)
-    return Layout(text, separator, spaced, name_columns(path, header))
+    header, rows = _check_rows(path, text, line, separator, spaced)
+    return Layout(text, separator, spaced, name_columns(path, header), rows)
 
 
 def decode(path: Path, data: bytes) -> str:
@@ -86,7 +87,8 @@ def _sample(text: str) -> list[str]:
 def find_separator(sample: Sequence[str], name: str) -> str:
     """The one that cuts most rows as it cuts the header, and into the most fields."""
     header = sample[0] if sample else ""
-    if ".tsv" in name and "\t" in header:
+    usual = "\t" if ".tsv" in name else ","
+    if usual == "\t" and "\t" in header:
         return "\t"
 
     def fit(separator: str) -> tuple[float, int]:
@@ -98,22 +100,27 @@ def find_separator(sample: Sequence[str], name: str) -> str:
     best = max(fits, key=lambda separator: fits[separator])
     if best == "," and fits[";"][0] == 1:
         return ";"  # "price, EUR;area, m²" over "1,5;80,5": commas may be as regular as what they stand between
-    return best if fits[best][1] else ","
+    return best if fits[best][1] else usual
 
 
-def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) -> list[str]:
-    """The header, once every row is known to have as many fields: a reader would fill short rows up in silence."""
+def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) -> tuple[list[str], int]:
+    """The header and the number of rows, once every row is known to have as many fields: pandas would fill up short rows
+    in silence."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
     header: list[str] = []
     begun = line  # where the record stands that is being read
     rows = 0
     try:
         for fields in reader:
-            if not header:
-                header = fields if _is_filled(fields) else []
+            if len(fields) == len(header) > 1:
+                rows += 1
+            elif _is_blank(fields):
+                pass
+            elif not header:
+                header = fields
             elif len(fields) == len(header):
                 rows += 1
-            elif _is_filled(fields):
+            else:
                 hint = f"; quote a cell with {separator!r} in it" if len(fields) > len(header) else ""
                 raise UserError(f"{path}, line {begun}: has {len(fields)} fields, the header {len(header)}{hint}")
             begun = line + reader.line_num
@@ -128,12 +135,12 @@ def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) 
         raise UserError(f"{path}, line {begun}: is not CSV ({error})") from None
     if not rows:
         raise UserError(f"{path}: has a header and no rows")
-    return header
+    return header, rows
 
 
-def _is_filled(fields: Sequence[str]) -> bool:
-    """Whether a record is more than a blank line."""
-    return len(fields) > 1 or bool(fields and fields[0].strip(" "))
+def _is_blank(fields: Sequence[str]) -> bool:
+    """Whether a record is a blank line, which is no row; a cell of two quotes is one."""
+    return not fields or (len(fields) == 1 and fields[0] != "" and not fields[0].strip(" \t"))
 
 
 def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
@@ -141,7 +148,7 @@ def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     given = [name.strip() for name in header]
     if all(_is_number(name) for name in given):
         tell(
-            f"{path}: the first line holds numbers only, and is read as the names of the columns; is a header missing?"
+            f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?"
         )
     names: list[str] = []
     for place, name in enumerate(given, 1):

@@ -20,8 +20,8 @@ LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True)
 class Cells:
-    """A table as a network reads it: numbers as they are, categories by their codes, NaN where nothing is known. The code
-    after the last is that of every category that was never seen."""
+    """A table as a network reads it: numbers as they are, categories by their codes, NaN where nothing is known. The
+    code after the last is that of every category that was never seen."""
 
     values: Float32[np.ndarray, "row column"]
     category: Bool[np.ndarray, " column"]  # whether the numbers of a column are codes

@@ -69,7 +69,7 @@ def _array(cells: np.ndarray) -> pd.DataFrame:
 
 
 def _checked(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame with rows and columns, each of these under a name of its own; in scikit-learn's words where it has some."""
+    """A frame with rows, and columns under names of their own; refused in scikit-learn's words where it has some."""
     rows, columns = frame.shape
     if columns == 0:
         raise ConfigError(f"Found array with 0 feature(s) (shape={frame.shape}) while a minimum of 1 is required.")

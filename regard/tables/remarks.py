@@ -49,7 +49,7 @@ def _on_numbers(column: Column, filled: pd.Series) -> Iterator[str]:
     elif len(numbers) > ROWS and (np.diff(numbers) == 1).all():
         yield f"{column.name!r}: counts the rows; leave it out unless their order means something"
     elif len(np.unique(numbers.astype(np.float32))) < NEARLY_ALL * distinct:
-        yield f"{column.name!r}: its numbers differ beyond the seventh digit, which is not read; subtract what they share"
+        yield f"{column.name!r}: its numbers differ beyond the seven digits that are read; subtract what they share"
 
 
 def _constant(column: Column, filled: pd.Series) -> str:
