@@ -114,8 +114,8 @@ def from_arrow(table: pyarrow.Table) -> pd.DataFrame:
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """A table as a file that is whole or absent: Parquet, .tsv or .csv by its name, packed if that says so. As text it is
-    safe to open in a spreadsheet."""
+    """A table as a file that is whole or absent: Parquet, .tsv or .csv by its name, packed if that says so. As text it
+    is safe to open in a spreadsheet."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packing = suffixes.pop() if suffixes and suffixes[-1] in PACKED else ""
     kind = suffixes[-1] if suffixes else ".csv"

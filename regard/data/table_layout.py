@@ -104,8 +104,8 @@ def find_separator(sample: Sequence[str], name: str) -> str:
 
 
 def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) -> tuple[list[str], int]:
-    """The header and the number of rows, once every row is known to have as many fields: pandas would fill up short rows
-    in silence."""
+    """The header and the number of rows, once every row is known to have as many fields: pandas would fill up short
+    rows in silence."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
     header: list[str] = []
     begun = line  # where the record stands that is being read
@@ -147,9 +147,7 @@ def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     """The header's names, each filled and unique; what is changed is told."""
     given = [name.strip() for name in header]
     if all(_is_number(name) for name in given):
-        tell(
-            f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?"
-        )
+        tell(f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?")
     names: list[str] = []
     for place, name in enumerate(given, 1):
         unique = _unused(name or f"column {place}", {*names, *given[place:]} if not name else set(names), given)

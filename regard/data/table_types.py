@@ -8,7 +8,7 @@ import re
 import pandas as pd
 
 # What people write where they know nothing. "none" and "na" are left alone: they are answers as often as gaps.
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "Null", "None", "?", "-")
+MISSING = ("", " ", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "Null", "None", "?", "-")
 
 _ISO = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?"
 _ZONED = r".*\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)"

@@ -148,7 +148,7 @@ def _has_zones(cells: pd.Series) -> bool:
 def date_parts(moments: pd.Series, clock: bool) -> dict[str, Float[np.ndarray, " row"]]:
     """What there is to learn from dates: how far along, and where in the year, the week and the day."""
     days = ((moments - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
-    parts = {"days": days, "year": moments.dt.year, "month": moments.dt.month, "weekday": moments.dt.dayofweek}
+    parts = {"days": days, "year": moments.dt.year, "month": moments.dt.month, "weekday": moments.dt.day_of_week}
     if clock:
         parts["time"] = days - np.floor(days)
     return {name: np.asarray(part, dtype=np.float64) for name, part in parts.items()}
