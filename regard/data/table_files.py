@@ -143,8 +143,9 @@ def _as_text(frame: pd.DataFrame, separator: str) -> str:
     end = "\r\n" if returns or "\r" in "".join(names) else "\n"
     doubtful = any(other in name for name in names for other in SEPARATORS)
     text = io.StringIO(newline="")
-    quoting = csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL
-    csv.writer(text, delimiter=separator, lineterminator=end, quoting=quoting).writerow(names)
+    csv.writer(
+        text, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL
+    ).writerow(names)
     safe.to_csv(text, index=False, header=False, sep=separator, lineterminator=end)
     return text.getvalue()
 

@@ -33,7 +33,7 @@ class Columns:
         names = _names(frame)
         for name, kind in kinds.items():
             if name not in names:
-                raise ConfigError(f"kinds: there is no column {name!r}; {did_you_mean(name, names)}")
+                raise ConfigError(f"kinds: there is no column {name!r}; {_nearest(name, names)}")
             if kind not in get_args(Kind):
                 raise ConfigError(f"kinds: {name!r} cannot be {kind!r}; known: {', '.join(get_args(Kind))}")
         columns = [
@@ -82,12 +82,18 @@ class Columns:
         places = {name: place for place, name in enumerate(_names(frame))}
         for column in self.columns:
             if column.name not in places:
-                raise ConfigError(f"the table has no column {column.name!r}; {did_you_mean(column.name, places)}")
+                raise ConfigError(f"the table has no column {column.name!r}; {_nearest(column.name, list(places))}")
         return [(column, frame.iloc[:, places[column.name]].rename(column.name)) for column in self.columns]
 
 
 def _names(frame: pd.DataFrame) -> list[str]:
     return [str(name) if has_names(frame) else f"x{place}" for place, name in enumerate(frame.columns)]
+
+
+def _nearest(name: str, names: list[str], most: int = 300) -> str:
+    """The end of an error line about an unknown column, short also where a table has hundreds."""
+    told = did_you_mean(name, names)
+    return told if len(told) <= most else f"it has {len(names):,} others"
 
 
 def _read_column(data: Mapping[str, Any]) -> Column:

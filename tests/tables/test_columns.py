@@ -197,6 +197,9 @@ def test_columns_are_matched_by_name():
     np.testing.assert_array_equal(columns.encode(frame).values, columns.encode(other).values)
     with pytest.raises(ConfigError, match="the table has no column 'b'; did you mean 'B'"):
         columns.encode(frame.rename(columns={"b": "B"}))
+    wide = pd.DataFrame(np.zeros((1, 500)), columns=[f"sensor {number}" for number in range(500)])
+    with pytest.raises(ConfigError, match="the table has no column 'a'; it has 500 others"):
+        columns.encode(wide)
 
 
 def test_columns_without_names_are_matched_by_place():
