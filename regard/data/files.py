@@ -56,7 +56,7 @@ def read_rows(path: Path, names: Sequence[str], more: bool = False) -> Iterator[
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Numbered lines without their ends; a byte-order mark is not part of the first."""
-    with _opened(path) as file:
+    with opened(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 text = line.decode("utf-8")
@@ -81,7 +81,7 @@ def holds_documents(path: Path) -> bool:
 
 def _running(path: Path) -> Iterator[str]:
     decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
-    with _opened(path) as file:
+    with opened(path) as file:
         start = True
         while True:
             data = file.read(CHUNK)
@@ -179,7 +179,7 @@ def _as_text(value: Any) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[io.BufferedIOBase]:
+def opened(path: Path) -> Iterator[io.BufferedIOBase]:
     """The unpacked bytes of a file; a damaged or missing one is named."""
     try:
         with _unpacked(path) as file:

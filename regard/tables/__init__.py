@@ -1,0 +1,1 @@
+"""Tables: rows that look at other rows."""

@@ -1,0 +1,170 @@
+"""Tables as people have them: CSV and its kin and Parquet, plain or packed, in; CSV or Parquet out."""
+
+import csv
+import gzip
+import io
+import lzma
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+
+from regard.core.errors import ConfigError, UserError
+from regard.core.files import replacing
+from regard.data.files import PACKED, kind_of, opened
+from regard.data.table_layout import SEPARATORS, Layout, find_layout, name_columns, tell
+from regard.data.table_types import MISSING, decimal_commas, plain, read_dates
+
+# A spreadsheet takes a text that begins so for a formula, and runs it; the wide forms too, where Japanese is written.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_NULLABLE = (pd.BooleanDtype, pd.Int8Dtype, pd.Int16Dtype, pd.Int32Dtype, pd.Int64Dtype)
+_UNSIGNED = (pd.UInt8Dtype, pd.UInt16Dtype, pd.UInt32Dtype, pd.UInt64Dtype)
+_WHOLE = {pyarrow.from_numpy_dtype(kind().numpy_dtype): kind() for kind in (*_NULLABLE, *_UNSIGNED)}
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A table with a typed column under each name of its header."""
+    kind = kind_of(path)
+    if kind == ".jsonl":
+        raise UserError(f"{path}: is no table; save it as CSV or Parquet")
+    with opened(path) as file:
+        data = file.read()
+    if kind == ".parquet" or data.startswith(b"PAR1"):
+        return _parquet(path, data)
+    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise UserError(f"{path}: is a spreadsheet or an archive; save the sheet as CSV")
+    return _delimited(path, find_layout(path, data))
+
+
+def _delimited(path: Path, layout: Layout) -> pd.DataFrame:
+    data = layout.text.encode()
+    frame = _parse(path, data, layout, dtype_backend="numpy_nullable")
+    if len(frame) != layout.rows:
+        raise UserError(f"{path}: has {layout.rows:,} rows or {len(frame):,}; quotes and line ends leave it in doubt")
+    typed = {name: plain(frame[name]) for name in frame} | _codes(path, data, layout, frame)
+    for name, cells in typed.items():
+        if isinstance(cells.dtype, pd.StringDtype):
+            typed[name] = _from_text(path, cells.mask(cells.isin(MISSING)), layout.separator)
+    return pd.DataFrame(typed)
+
+
+def _parse(path: Path, data: bytes, layout: Layout, **options: Any) -> pd.DataFrame:
+    try:
+        return pd.read_csv(
+            io.BytesIO(data),
+            sep=layout.separator,
+            skipinitialspace=layout.spaced,
+            header=0,
+            names=list(layout.names),
+            index_col=False,
+            keep_default_na=False,
+            na_values=list(MISSING),
+            low_memory=False,  # else a type is guessed for each part of a column by itself
+            **options,
+        )
+    except (pd.errors.ParserError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as a table ({str(error).splitlines()[0]})") from None
+
+
+def _codes(path: Path, data: bytes, layout: Layout, frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Columns of digits in which a zero leads: as text. Few files have any, so a glance at the bytes comes first."""
+    before = (layout.separator.encode(), b"\n", b"\r", b'"', b" ")
+    if not any(re.search(re.escape(byte) + rb"0[0-9]", data) for byte in before):
+        return {}
+    numeric = [name for name in frame if pd.api.types.is_numeric_dtype(frame[name])]
+    text = _parse(path, data, layout, usecols=numeric, dtype="str") if numeric else frame[[]]
+    return {name: text[name] for name in text if text[name].str.match(r"\s*0\d").any()}
+
+
+def _from_text(path: Path, cells: pd.Series, separator: str) -> pd.Series:
+    if separator == ";" and (numbers := decimal_commas(cells)) is not None:
+        return numbers
+    found = read_dates(cells, day_first=separator == ";")  # a table from where ; separates has its day first
+    if found is None:
+        return cells
+    dates, unsure = found
+    if unsure:
+        text, date = cells.dropna().iloc[0], dates.dropna().iloc[0]
+        tell(f"{path}: {cells.name!r}: {text} is taken for {date:%Y-%m-%d}; write dates like that to be sure")
+    return dates
+
+
+def _parquet(path: Path, data: bytes) -> pd.DataFrame:
+    try:
+        table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
+        names = name_columns(path, table.column_names)
+        frame = from_arrow(table.rename_columns(names))
+    except (OSError, pyarrow.ArrowException) as error:
+        raise UserError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from None
+    if frame.empty:
+        raise UserError(f"{path}: has no rows" if len(frame.columns) else f"{path}: has no columns")
+    return frame
+
+
+def from_arrow(table: pyarrow.Table) -> pd.DataFrame:
+    """An Arrow table as a frame in which whole numbers and booleans stay what they are where some are missing."""
+    kept = [place for place, name in enumerate(table.column_names) if not name.startswith("__index_level_")]
+    table = table.select(kept).replace_schema_metadata(None)  # an index of pandas' own is a column if it has a name
+    frame = table.to_pandas(types_mapper=_WHOLE.get, date_as_object=False)
+    columns = {place: plain(frame.iloc[:, place]) for place in range(frame.shape[1])}
+    return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """A table as a file that is whole or absent: Parquet, .tsv or .csv by its name, packed if that says so. As text it
+    is safe to open in a spreadsheet."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packing = suffixes.pop() if suffixes and suffixes[-1] in PACKED else ""
+    kind = suffixes[-1] if suffixes else ".csv"
+    if kind not in (".csv", ".tsv", ".parquet"):
+        raise ConfigError(f"{path}: a table is written as .csv, .tsv or .parquet, not {kind}")
+    if kind == ".parquet":
+        stream = pyarrow.BufferOutputStream()
+        pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), stream)
+        data = stream.getvalue().to_pybytes()
+    else:
+        data = _as_text(frame, "\t" if kind == ".tsv" else ",").encode()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary:
+            temporary.write_bytes(_packed(data, packing))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _as_text(frame: pd.DataFrame, separator: str) -> str:
+    safe = pd.DataFrame({place: _without_formulas(frame.iloc[:, place]) for place in range(frame.shape[1])})
+    names = [_without_formula(str(name)) for name in frame.columns]
+    # A cell is quoted for its \r only where lines end with one, and the header says what separates all that follows.
+    returns = any(safe[place].map(lambda cell: isinstance(cell, str) and "\r" in cell).any() for place in safe)
+    end = "\r\n" if returns or "\r" in "".join(names) else "\n"
+    doubtful = any(other in name for name in names for other in SEPARATORS)
+    text = io.StringIO(newline="")
+    csv.writer(
+        text, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL
+    ).writerow(names)
+    safe.to_csv(text, index=False, header=False, sep=separator, lineterminator=end)
+    return text.getvalue()
+
+
+def _without_formulas(cells: pd.Series) -> pd.Series:
+    if pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_datetime64_any_dtype(cells.dtype):
+        return cells  # a negative number is no formula
+    return cells.astype(object).map(_without_formula)
+
+
+def _without_formula(cell: Any) -> Any:
+    return "'" + cell if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+def _packed(data: bytes, packing: str) -> bytes:
+    if packing == ".gz":
+        return gzip.compress(data, mtime=0)
+    if packing == ".xz":
+        return lzma.compress(data)
+    if packing == ".zst":
+        return pyarrow.compress(data, codec="zstd", asbytes=True)
+    return data

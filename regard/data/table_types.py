@@ -1,0 +1,90 @@
+"""What the cells of a column are: numbers, booleans, dates, or text. A column is what all its filled cells are.
+
+Codes with leading zeros stay text, for `007` is no seven. Whole numbers stay whole where some are missing.
+"""
+
+import re
+
+import pandas as pd
+
+# What people write where they know nothing. "none" and "na" are left alone: they are answers as often as gaps.
+MISSING = ("", " ", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "Null", "None", "?", "-")
+
+_ISO = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?"
+_ZONED = r".*\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)"
+_LIKE_A_DATE = re.compile(r"\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}")
+_FORMS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+_EITHER_WAY = (("%m/%d/%Y", "%d/%m/%Y"), ("%m-%d-%Y", "%d-%m-%Y"))  # month or day first: the cells must tell
+_CLOCKS = {0: "", 1: " %H:%M", 2: " %H:%M:%S"}  # by the number of colons
+
+_COMMA = r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?(?:[eE][+-]?\d+)?"  # 1234,5 or 1.234,5
+
+
+def plain(cells: pd.Series) -> pd.Series:
+    """Without pandas' nullable types where they are not needed: whole numbers and booleans with nothing missing, and
+    floats, which know how to be missing by themselves."""
+    if isinstance(cells.dtype, pd.StringDtype):
+        return cells.astype("str")
+    if cells.isna().all() or pd.api.types.is_float_dtype(cells.dtype):
+        return cells.astype("float64") if pd.api.types.is_any_real_numeric_dtype(cells.dtype) else cells
+    if cells.hasnans or not isinstance(cells.dtype, pd.api.extensions.ExtensionDtype):
+        return cells
+    if pd.api.types.is_bool_dtype(cells.dtype) or pd.api.types.is_integer_dtype(cells.dtype):
+        return cells.astype(cells.dtype.numpy_dtype)
+    return cells
+
+
+def decimal_commas(text: pd.Series) -> pd.Series | None:
+    """Numbers as much of Europe writes them, or nothing where a filled cell is none."""
+    codes, cells = _distinct(text)
+    if not len(cells) or not cells.str.fullmatch(_COMMA).all() or cells.str.match(r"[+-]?0\d").any():
+        return None
+    numbers = pd.to_numeric(cells.str.replace(".", "").str.replace(",", "."))
+    return _spread(numbers.astype("float64"), codes, text)
+
+
+def read_dates(text: pd.Series, day_first: bool = False) -> tuple[pd.Series, bool] | None:
+    """Dates where every filled cell is one, all in one form; and whether day and month could be swapped, in which case
+    `day_first` decides. Nothing where a cell is no date."""
+    codes, cells = _distinct(text)
+    if not len(cells) or not _LIKE_A_DATE.match(cells.iloc[0]):
+        return None
+    found = _dates(cells, day_first)
+    return None if found is None else (_spread(found[0], codes, text), found[1])
+
+
+def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:
+    if cells.str.fullmatch(_ISO).all():
+        dates = _parse(cells, "ISO8601", zoned=bool(cells.str.fullmatch(_ZONED).any()))
+        return None if dates is None else (dates, False)
+    first = cells.iloc[0]
+    clock = _CLOCKS.get(first.count(":"), "")
+    if first.upper().endswith(("AM", "PM")):
+        clock = clock.replace("%H", "%I") + " %p"
+    for form in _FORMS:
+        if (dates := _parse(cells, form + clock)) is not None:
+            return dates, False
+    for forms in _EITHER_WAY:
+        both = [_parse(cells, form + clock) for form in forms]
+        fitting = [dates for dates in both if dates is not None]
+        if fitting:
+            return fitting[-1 if day_first else 0], len(fitting) == 2 and not fitting[0].equals(fitting[1])
+    return None
+
+
+def _parse(cells: pd.Series, form: str, zoned: bool = False) -> pd.Series | None:
+    try:
+        return pd.to_datetime(cells, format=form, utc=zoned)
+    except ValueError:  # also what lies outside the calendar
+        return None
+
+
+def _distinct(text: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Where each cell stands among the distinct filled ones, and these: each is parsed once."""
+    codes, cells = pd.factorize(text)
+    return pd.Series(codes, index=text.index), pd.Series(cells, dtype="str")
+
+
+def _spread(values: pd.Series, codes: pd.Series, like: pd.Series) -> pd.Series:
+    spread = values.reindex(codes.to_numpy())  # -1, the code of a missing cell, is no place of theirs
+    return spread.set_axis(like.index).rename(like.name)

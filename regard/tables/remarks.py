@@ -1,0 +1,56 @@
+"""Remarks on a column that is kept but may not be meant: names of rows, constants, emptiness, what was never seen."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from regard.tables.cells import read_codes, read_numbers
+from regard.tables.column import Column
+
+ROWS = 50  # in fewer rows anything may be distinct
+NEARLY_ALL = 0.9
+
+
+def remarks_on(column: Column, cells: pd.Series) -> Iterator[str]:
+    filled = cells.dropna()
+    if not column.filled:
+        yield f"{column.name!r}: held nothing in training, and is not looked at"
+    elif filled.empty:
+        yield f"{column.name!r}: is empty"
+    elif column.kind == "category":
+        yield from _on_categories(column, filled)
+    elif column.kind == "number":
+        yield from _on_numbers(column, filled)
+    elif filled.nunique() == 1:
+        yield _constant(column, filled)
+
+
+def _on_categories(column: Column, filled: pd.Series) -> Iterator[str]:
+    codes = read_codes(filled, column.categories)
+    new = filled[codes == len(column.categories)].map(str).unique()
+    if len(new):
+        shown = ", ".join(repr(value[:30]) for value in new[:3]) + (", …" if len(new) > 3 else "")
+        count = int((codes == len(column.categories)).sum())
+        yield f"{column.name!r}: {count:,} of {len(filled):,} cells hold what training never saw: {shown}"
+    distinct = filled.map(str).nunique()
+    if distinct == 1:
+        yield _constant(column, filled)
+    elif len(filled) > ROWS and distinct > NEARLY_ALL * len(filled):
+        told = f"{distinct:,} of {len(filled):,} values are distinct"
+        yield f"{column.name!r}: {told}, as of an identifier; leave it out unless it means something"
+
+
+def _on_numbers(column: Column, filled: pd.Series) -> Iterator[str]:
+    numbers = read_numbers(filled)
+    distinct = len(np.unique(numbers))
+    if distinct == 1:
+        yield _constant(column, filled)
+    elif len(numbers) > ROWS and (np.diff(numbers) == 1).all():
+        yield f"{column.name!r}: counts the rows; leave it out unless their order means something"
+    elif len(np.unique(numbers.astype(np.float32))) < NEARLY_ALL * distinct:
+        yield f"{column.name!r}: its numbers differ beyond the seven digits that are read; subtract what they share"
+
+
+def _constant(column: Column, filled: pd.Series) -> str:
+    return f"{column.name!r}: holds one value only ({str(filled.iloc[0])[:30]})"
