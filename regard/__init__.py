@@ -9,12 +9,13 @@ with regard.listen(run.model) as heard:              # every attention pattern, 
 from typing import TYPE_CHECKING, Any
 
 from regard.core.machine import choose_wait_policy
+from regard.core.version import VERSION
 
 if TYPE_CHECKING:
-    from regard.interop import load
+    from regard.loading import load
     from regard.parts.taps import listen
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["__version__", "listen", "load"]
 
 choose_wait_policy()
@@ -23,7 +24,7 @@ choose_wait_policy()
 def __getattr__(name: str) -> Any:
     """Torch takes two seconds to import; whoever only wants the version or the help need not wait."""
     if name == "load":
-        from regard.interop import load
+        from regard.loading import load
 
         return load
     if name == "listen":

@@ -1,5 +1,6 @@
 """Tables of one shape, side by side: some rows with known targets, and some to be answered."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jaxtyping import Bool, Float
@@ -26,3 +27,27 @@ class TableBatch:
     def to(self, device: str) -> "TableBatch":
         moved = {name: getattr(self, name).to(device) for name in ("values", "category", "target", "codes")}
         return replace(self, **moved)
+
+
+@dataclass(frozen=True)
+class TableGroups:
+    """Several batches of tables, each of a shape of its own: one step of training."""
+
+    groups: Sequence[TableBatch]
+
+    def __iter__(self) -> Iterator[TableBatch]:
+        return iter(self.groups)
+
+    @property
+    def rows(self) -> int:
+        return len(self.groups)
+
+    @property
+    def size(self) -> int:
+        return sum(group.cells for group in self.groups)
+
+    def part(self, number: int, parts: int) -> "TableGroups":
+        return TableGroups(self.groups[number::parts])
+
+    def to(self, device: str) -> "TableGroups":
+        return TableGroups([group.to(device) for group in self.groups])

@@ -2,19 +2,34 @@
 
 config.yaml          task, model, training and data settings; versions, threads, seed, command
 tokenizer.json       where there is text
+columns.json, table.safetensors   where there is a table: its columns and its known rows
 model.safetensors    the best weights
 checkpoints/step-…/  weights, optimiser, progress; complete or absent, with a sha256 manifest
 metrics.jsonl        a line a log step
 card.md              what it is, on what data, its scores, the command that made it
 """
 
-from regard.run.folder import CONFIG, METRICS, TOKENIZER, Checkpoint, RunFolder, read_config, read_metrics
+from regard.run.folder import (
+    COLUMNS,
+    CONFIG,
+    METRICS,
+    TABLE,
+    TOKENIZER,
+    WEIGHTS,
+    Checkpoint,
+    RunFolder,
+    read_config,
+    read_metrics,
+)
 from regard.run.loaded import Run, load_run, save_run, set_weights
 
 __all__ = [
+    "COLUMNS",
     "CONFIG",
     "METRICS",
+    "TABLE",
     "TOKENIZER",
+    "WEIGHTS",
     "Checkpoint",
     "Run",
     "RunFolder",

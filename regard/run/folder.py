@@ -28,6 +28,7 @@ from regard.core.files import (
 )
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.yaml", "model.safetensors", "tokenizer.json", "metrics.jsonl"
+COLUMNS, TABLE = "columns.json", "table.safetensors"
 CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
 
 
@@ -42,7 +43,8 @@ class Checkpoint:
 
 
 OURS = {
-    CONFIG, WEIGHTS, TOKENIZER, METRICS, "checkpoints", "tokens", "card.md", "loss.png", "alignment.png", ".lock",
+    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, TABLE, "checkpoints", "tokens", "card.md", "loss.png",
+    "alignment.png", ".lock",
 }  # fmt: skip
 
 

@@ -64,6 +64,26 @@ class Column:
         read = read_codes(cells, self.categories) if self.kind == "category" else read_numbers(cells)
         return {self.name: read}
 
+    @property
+    def width(self) -> int:
+        """How many numbers a network reads of each cell."""
+        return (5 if self.clock else 4) if self.kind == "date" else 1
+
+    def decode(self, numbers: Float[np.ndarray, "row part"]) -> pd.Series:
+        """What the numbers of `encode` stand for, as a person reads it; None where nothing is known."""
+        first = numbers[:, 0]
+        known = ~np.isnan(first)
+        cells = np.full(len(first), None, dtype=object)
+        if self.kind == "category":
+            labels = np.array([*self.categories, "?"], dtype=object)
+            cells[known] = labels[np.clip(first[known].round().astype(int), 0, len(self.categories))]
+        elif self.kind == "date":
+            moments = pd.Timestamp(0) + pd.to_timedelta(np.where(known, first, 0.0), unit="D")
+            cells[known] = moments.round("min").to_numpy(dtype=object)[known]
+        else:
+            cells[known] = [float(f"{value:.7g}") for value in first[known]]  # as many digits as 32 bits hold
+        return pd.Series(cells, name=self.name)
+
 
 def _kind_of(cells: pd.Series) -> Kind:
     """Text is a category even where all of it is digits: who wrote it as text had a reason."""

@@ -54,6 +54,16 @@ class Columns:
             category += [column.kind == "category"] * len(parts)
         return Cells(np.stack(values, axis=1).astype(np.float32), np.array(category), tuple(names))
 
+    def decode(self, values: Float[np.ndarray, "row cell"]) -> pd.DataFrame:
+        """Cells as a person reads them, from the numbers of `encode`."""
+        parts = zip(self.columns, self.places(), strict=True)
+        return pd.DataFrame({column.name: column.decode(values[:, places]) for column, places in parts})
+
+    def places(self) -> list[list[int]]:
+        """Which numbers of `encode` belong to each column."""
+        ends = np.cumsum([column.width for column in self.columns]).tolist()
+        return [list(range(end - column.width, end)) for column, end in zip(self.columns, ends, strict=True)]
+
     def remarks(self, frame: pd.DataFrame) -> list[str]:
         """What a person should know about the cells of this table, a line each."""
         return [line for column, cells in self._matched(as_frame(frame), "NPT") for line in remarks_on(column, cells)]

@@ -70,7 +70,10 @@ class Loop:
         folder: RunFolder,
         valid: Batches | None = None,
         ranks: Ranks = Ranks(),
+        *,
+        speaks: bool = True,
     ):
+        self.speaks = speaks and ranks.first
         self.model, self.task, self.data, self.training = model.to(best_device()), task, data, training
         self.folder, self.valid, self.ranks = folder, valid, ranks
         batch, parts = data.batch(0), ranks.world * training.accumulate
@@ -106,7 +109,7 @@ class Loop:
         self._saved = time.monotonic()
         with ExitStack() as stack:
             stop = stack.enter_context(StopRequest())
-            screen = stack.enter_context(Screen(self.ranks.first, self.task.unit, self.precision, self.folder.path))
+            screen = stack.enter_context(Screen(self.speaks, self.task.unit, self.precision, self.folder.path))
             while self._done() < 1 and not stopped_by:
                 stopped_by, time_to_save = self._step(stop, screen)
                 if self.progress.step % self.training.check_every == 0 and self._done() < 1:

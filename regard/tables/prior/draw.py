@@ -1,6 +1,6 @@
 """Invented tables: columns from causes, a target from columns, then what real data suffers from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
-from regard.data.table_batch import TableBatch
+from regard.data.table_batch import TableBatch, TableGroups
 from regard.tables.prior.answers import draw_scores
 from regard.tables.prior.causes import draw_nodes, often, standard, uniform, whole
 from regard.tables.prior.columns import make_columns
@@ -141,30 +141,8 @@ class Groups:
     def part(self, number: int, parts: int) -> "Groups":
         return Groups(self.prior, self.numbers[number::parts])
 
-    def to(self, device: str) -> "DrawnGroups":
-        return DrawnGroups([draw_group(self.prior, number).to(device) for number in self.numbers])
-
-
-@dataclass(frozen=True)
-class DrawnGroups:
-    groups: Sequence[TableBatch]
-
-    @property
-    def rows(self) -> int:
-        return len(self.groups)
-
-    @property
-    def size(self) -> int:
-        return sum(group.cells for group in self.groups)
-
-    def part(self, number: int, parts: int) -> "DrawnGroups":
-        return DrawnGroups(self.groups[number::parts])
-
-    def to(self, device: str) -> "DrawnGroups":
-        return DrawnGroups([group.to(device) for group in self.groups])
-
-    def __iter__(self) -> Iterator[TableBatch]:
-        return iter(self.groups)
+    def to(self, device: str) -> "TableGroups":
+        return TableGroups([draw_group(self.prior, number).to(device) for number in self.numbers])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,228 @@
+"""The scikit-learn face of tables: fit, predict, and the rows that a prediction rested on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+from torch import Tensor
+
+from regard.core.errors import ConfigError, did_you_mean
+from regard.tables.columns import Columns, as_frame
+from regard.tables.evidence import Evidence, cell_weights, row_weights
+from regard.tables.modes import Answers, Blend, auto, in_context, quantiles_of
+from regard.tables.own_network import own_network
+from regard.tables.row_counts import repeat_rows
+from regard.tables.views import Table
+
+Mode = Literal["auto", "in_context", "trained"]
+
+
+class _NPT(BaseEstimator):
+    """What classifiers and regressors share.
+
+    Parameters
+    ----------
+    mode
+        `in_context` reads the table with the shipped weights and trains nothing; `trained` trains a network of the
+        table's own, as in the paper; `auto` goes on from the shipped weights within the time limit.
+    time_limit
+        Seconds that `fit` may take.
+    views
+        How often the table is looked at, each time otherwise; more is steadier and slower.
+    kinds
+        Kinds of columns by name (number, category, date) where the inferred ones are wrong.
+    transductive
+        `trained` may learn from the cells of rows without a target too: `fit(X, y, unlabelled=…)`.
+    """
+
+    def __init__(
+        self,
+        *,
+        mode: Mode = "auto",
+        time_limit: float = 60.0,
+        views: int = 8,
+        kinds: Mapping[str, str] | None = None,
+        transductive: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.mode = mode
+        self.time_limit = time_limit
+        self.views = views
+        self.kinds = kinds
+        self.transductive = transductive
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Any, targets: Sequence[tuple[Tensor, int]], sample_weight: Any, unlabelled: Any) -> None:
+        """Learn the table once for each target: its numbers, and how many classes it has (0: they are numbers)."""
+        self._check(unlabelled)
+        frame = as_frame(X)
+        if len(frame) != len(targets[0][0]):
+            raise ConfigError(f"inconsistent numbers of samples: X has {len(frame)} rows and y {len(targets[0][0])}")
+        self.columns_ = Columns.learn(frame, self.kinds)
+        self.n_features_in_ = frame.shape[1]
+        if self.columns_.named:
+            self.feature_names_in_ = np.array([column.name for column in self.columns_.columns], dtype=object)
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.rows_ = repeat_rows(len(frame), sample_weight, self.seed_)
+        cells = self.columns_.encode(frame)
+        values, category = torch.from_numpy(cells.values)[self.rows_], torch.from_numpy(cells.category)
+        self.tables_ = [Table(values, category, target[self.rows_], classes) for target, classes in targets]
+        more = None if unlabelled is None else self._values(unlabelled)
+        with self._threads():
+            self.answers_ = [self._learn(table, self.time_limit / len(targets), more) for table in self.tables_]
+
+    def _learn(self, table: Table, seconds: float, unlabelled: Tensor | None) -> Answers:
+        if self.mode == "in_context":
+            return in_context(table, self.views, self.seed_)
+        if self.mode == "trained":
+            return own_network(table, self.seed_, seconds, unlabelled=unlabelled)
+        return auto(table, self.views, self.seed_, seconds)
+
+    def _answers(self, X: Any) -> list[Tensor]:
+        check_is_fitted(self)
+        values = self._values(X)
+        with self._threads():
+            return [learned.answer(values) for learned in self.answers_]
+
+    def _values(self, X: Any) -> Tensor:
+        return torch.from_numpy(self.columns_.encode(as_frame(X), type(self).__name__).values)
+
+    def _evidence(self, X: Any, predictions: Sequence[Any], targets: np.ndarray[Any, Any], top: int) -> list[Evidence]:
+        """`targets` are those of the known rows, in the words of the table."""
+        learned = self.answers_[0]
+        if self.many_ or not isinstance(learned, Blend):
+            raise ConfigError("evidence: is kept for one target in the modes in_context and auto")
+        values = self._values(X)
+        with self._threads():
+            weights = row_weights(learned, values)
+            cells = cell_weights(learned, values, self.columns_.places())
+        names = [column.name for column in self.columns_.columns]
+        found = []
+        for prediction, row, own in zip(predictions, weights, cells, strict=True):
+            heaviest = row.argsort(descending=True)[:top].numpy()
+            rows = self.columns_.decode(self.tables_[0].values.numpy()[heaviest])
+            rows.index = pd.Index(self.rows_.numpy()[heaviest], name="row")
+            rows.insert(0, "target", targets[heaviest], allow_duplicates=True)
+            rows.insert(0, "weight", row.double().numpy()[heaviest], allow_duplicates=True)
+            columns = pd.Series(own.double().numpy(), index=names, name="weight").sort_values(ascending=False)
+            found.append(Evidence(prediction, rows, columns))
+        return found
+
+    def _check(self, unlabelled: Any) -> None:
+        if self.mode not in get_args(Mode):
+            known = did_you_mean(str(self.mode), get_args(Mode))
+            raise ConfigError(f"mode: {self.mode!r} is not a way to predict; {known}")
+        if not self.time_limit > 0:
+            raise ConfigError(f"time_limit: must be more than 0 seconds, not {self.time_limit}")
+        if self.views < 1:
+            raise ConfigError(f"views: must be at least 1, not {self.views}")
+        if (unlabelled is not None) != self.transductive:
+            raise ConfigError("transductive=True and fit(…, unlabelled=…): one needs the other")
+        if self.transductive and self.mode != "trained":
+            raise ConfigError(f"transductive: only mode 'trained' learns from rows without a target, not {self.mode!r}")
+
+    @contextmanager
+    def _threads(self) -> Iterator[None]:
+        """`n_jobs` threads while this lasts; None: as many as torch has."""
+        before = torch.get_num_threads()
+        if self.n_jobs is not None and self.n_jobs > 0:
+            torch.set_num_threads(self.n_jobs)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write a run folder, which `regard.load` and the command line take. It holds the known rows."""
+        from regard.tables.keep import save
+
+        check_is_fitted(self)
+        save(self, Path(path), overwrite=overwrite)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class NPTClassifier(ClassifierMixin, _NPT):
+    """Which class each row of a table belongs to, from rows whose class is known."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, unlabelled: Any = None) -> "NPTClassifier":
+        check_classification_targets(y)
+        found = [np.unique(column, return_inverse=True) for column in _target_columns(y)]
+        self.many_ = len(found) > 1
+        self.classes_ = [labels for labels, _ in found] if self.many_ else found[0][0]
+        targets = [(torch.from_numpy(codes.reshape(-1)).float(), len(labels)) for labels, codes in found]
+        self._fit(X, targets, sample_weight, unlabelled)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each class, in the order of `classes_`; a list of such where there are several targets."""
+        chances = [answer.double() for answer in self._answers(X)]
+        shares = [(own / own.sum(1, keepdim=True)).numpy() for own in chances]
+        return shares if self.many_ else shares[0]
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        chances = self.predict_proba(X)
+        if not self.many_:
+            return np.asarray(self.classes_)[chances.argmax(1)]
+        return np.stack([labels[own.argmax(1)] for labels, own in zip(self.classes_, chances, strict=True)], axis=1)
+
+    def evidence(self, X: Any, top: int = 5) -> list[Evidence]:
+        """For each row the known rows and the columns that its prediction rested on."""
+        check_is_fitted(self)
+        labels = self.classes_[0] if self.many_ else self.classes_
+        known = np.asarray(labels)[self.tables_[0].target.long().numpy()]
+        return self._evidence(X, list(self.predict(X)), known, top)
+
+
+class NPTRegressor(RegressorMixin, _NPT):
+    """What number each row of a table has, from rows whose number is known."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, unlabelled: Any = None) -> "NPTRegressor":
+        columns = [np.asarray(column, dtype=np.float64) for column in _target_columns(y)]
+        for column in columns:
+            if not np.isfinite(column).all():
+                raise ConfigError("y: holds NaN or infinity; leave out rows whose target is not known")
+        self.many_ = len(columns) > 1
+        self._fit(X, [(torch.from_numpy(column.copy()), 0) for column in columns], sample_weight, unlabelled)
+        return self
+
+    def predict(self, X: Any, quantiles: Sequence[float] | None = None) -> np.ndarray[Any, Any]:
+        """The mean of each row; or a column for each of these quantiles."""
+        if quantiles is not None and not all(0 < level < 1 for level in quantiles):
+            raise ConfigError(f"quantiles: must lie between 0 and 1, not {list(quantiles)}")
+        answers = self._answers(X)
+        if quantiles is None:
+            found = [answer[:, 0].double().numpy() for answer in answers]
+        else:
+            found = [quantiles_of(answer, quantiles).double().numpy() for answer in answers]
+        return np.stack(found, axis=1) if self.many_ else found[0]
+
+    def evidence(self, X: Any, top: int = 5) -> list[Evidence]:
+        """For each row the known rows and the columns that its prediction rested on."""
+        check_is_fitted(self)
+        return self._evidence(X, list(self.predict(X)), self.tables_[0].target.numpy(), top)
+
+
+def _target_columns(y: Any) -> list[np.ndarray[Any, Any]]:
+    if y is None:
+        raise ConfigError("requires y to be passed, but the target y is None")
+    array = y.to_numpy() if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)
+    if array.ndim == 2 and array.shape[1] > 1:
+        return [array[:, place] for place in range(array.shape[1])]
+    return [column_or_1d(array, warn=True)]

@@ -1,0 +1,58 @@
+"""Evidence: the known rows that a prediction rested on, and the cells of the asked row that mattered.
+
+Rows are the vote's own weights: a predicted class is the weighted share of these rows that have it. Cells are hidden
+one after the other, and what that changes in the answer is how much they mattered.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.parts.taps import listen
+from regard.tables.modes import Blend
+from regard.tables.views import Reader
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one prediction rested on."""
+
+    prediction: Any
+    rows: pd.DataFrame  # known rows by their number, the heaviest first: `weight`, `target`, and their cells
+    columns: pd.Series  # how much the answer moved when the cell was hidden, as shares, the most first
+
+
+def row_weights(blend: Blend, values: Float[Tensor, "row column"]) -> Float[Tensor, "row known"]:
+    """The weight of each known row in the answer for each asked row; they sum to one."""
+    parts = zip(blend.readers, blend.shares, strict=True)
+    return torch.stack([share * _weights_of(reader, values) for reader, share in parts]).sum(0)
+
+
+@torch.inference_mode()
+def _weights_of(reader: Reader, values: Tensor) -> Tensor:
+    total = torch.zeros(len(values), len(reader.table.values))
+    for number, view in enumerate(reader.views):
+        known = reader.known(number)
+        with listen(reader.model.vote) as heard:
+            reader.model.answer(known, view.see(values))
+        total.index_add_(1, view.rows, heard["pattern"][0].mean(0))
+    return total / len(reader.views)
+
+
+def cell_weights(
+    blend: Blend, values: Float[Tensor, "row cell"], columns: list[list[int]]
+) -> Float[Tensor, "row column"]:
+    """How far the answer moves when a column's cells are hidden, as shares of all that it moves."""
+    whole, moved = blend.answer(values), []
+    for places in columns:
+        hidden = values.clone()
+        hidden[:, places] = torch.nan
+        change = (blend.answer(hidden) - whole).abs()
+        # Of classes the probability that goes elsewhere; of a number how far its mean goes.
+        moved.append(change.sum(1) / 2 if blend.readers[0].table.classes else change[:, 0])
+    far = torch.stack(moved, 1)
+    return far / far.sum(1, keepdim=True).clamp(min=1e-12)

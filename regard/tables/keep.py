@@ -1,0 +1,126 @@
+"""A fitted table as a run folder: settings, columns, known rows and networks, and nothing that can run code.
+
+The known rows are part of the model, which answers by looking at them. Whoever gives such a folder away gives them too.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from regard.core import tensors
+from regard.core.config import from_dict, to_dict
+from regard.core.errors import ConfigError, UserError
+from regard.core.files import read_json, write_text
+from regard.core.version import VERSION
+from regard.models import NPT, InContext
+from regard.run import COLUMNS, CONFIG, TABLE, WEIGHTS, RunFolder, read_config, set_weights
+from regard.tables.columns import Columns
+from regard.tables.estimator import NPTClassifier, NPTRegressor
+from regard.tables.modes import Answers, Blend, read
+from regard.tables.own_network import OwnNetwork, Prepared
+from regard.tables.views import Reader, Table
+
+Estimator = NPTClassifier | NPTRegressor
+ESTIMATORS: dict[str, type[Estimator]] = {"NPTClassifier": NPTClassifier, "NPTRegressor": NPTRegressor}
+
+
+def save(estimator: Any, path: Path, *, overwrite: bool = False, more: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted estimator; `more` is kept beside its settings."""
+    learned: list[list[dict[str, Any]]] = []
+    weights: dict[str, Tensor] = {}
+    for number, answers in enumerate(estimator.answers_):
+        learned.append([])
+        for place, (part, share) in enumerate(_parts(answers)):
+            views = len(part.views) if isinstance(part, Reader) else 0
+            learned[-1].append({"share": share, "views": views, "model": to_dict(part.model.config)})
+            weights.update({f"{number}.{place}.{name}": value for name, value in part.model.state_dict().items()})
+    table = {"values": estimator.tables_[0].values, "category": estimator.tables_[0].category, "rows": estimator.rows_}
+    table.update({f"target.{number}": own.target for number, own in enumerate(estimator.tables_)})
+    with RunFolder(path).open(overwrite=overwrite) as folder:
+        folder.write_weights(weights)
+        tensors.save(path / TABLE, table)
+        write_text(path / COLUMNS, json.dumps(estimator.columns_.to_dict(), indent=1, ensure_ascii=False))
+        folder.write_config({
+            "regard": VERSION,
+            **(more or {}),
+            "estimator": type(estimator).__name__,
+            "settings": _settings(estimator),
+            "seed": estimator.seed_,
+            "targets": [_describe(*each) for each in zip(estimator.tables_, _labels(estimator), strict=True)],
+            "model": learned,
+        })  # fmt: skip
+
+
+def load(path: Path) -> Estimator:
+    """A fitted estimator from its folder."""
+    config = read_config(path)
+    try:
+        estimator = ESTIMATORS[config["estimator"]](**config["settings"])
+        estimator.columns_ = Columns.from_dict(read_json(path / COLUMNS))
+        estimator.seed_ = int(config["seed"])
+        targets = config["targets"]
+        estimator.many_ = len(targets) > 1
+        table = tensors.load(path / TABLE)
+        values, category, estimator.rows_ = table["values"], table["category"], table["rows"]
+        estimator.tables_ = [
+            Table(values, category, table[f"target.{number}"], len(own["labels"])) for number, own in enumerate(targets)
+        ]
+        estimator.answers_ = _answers(estimator, config["model"], tensors.load(path / WEIGHTS), path)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{path / CONFIG}: is no table's ({type(error).__name__}: {error})") from None
+    except ConfigError as error:
+        raise ConfigError(f"{path / CONFIG}: {error}") from None
+    estimator.n_features_in_ = len(estimator.columns_.columns)
+    if estimator.columns_.named:
+        estimator.feature_names_in_ = np.array([column.name for column in estimator.columns_.columns], dtype=object)
+    if isinstance(estimator, NPTClassifier):
+        labels = [np.array(own["labels"], dtype=own["kind"]) for own in targets]
+        estimator.classes_ = labels if estimator.many_ else labels[0]
+    return estimator
+
+
+def _answers(estimator: Estimator, learned: Any, weights: Mapping[str, Tensor], path: Path) -> list[Answers]:
+    found: list[Answers] = []
+    for number, (parts, table) in enumerate(zip(learned, estimator.tables_, strict=True)):
+        readers: list[Reader] = []
+        for place, part in enumerate(parts):
+            config = from_dict(InContext | NPT, part["model"], "model")
+            model = config.build()
+            start = f"{number}.{place}."
+            own = {name.removeprefix(start): value for name, value in weights.items() if name.startswith(start)}
+            set_weights(model, own, path / WEIGHTS)
+            if isinstance(config, NPT):
+                found.append(OwnNetwork(model, Prepared.learn(table)))
+            else:
+                readers.append(read(model, table, int(part["views"]), estimator.seed_))
+        if readers:
+            found.append(Blend(readers, [float(part["share"]) for part in parts]))
+    return found
+
+
+def _parts(answers: Answers) -> list[tuple[Any, float]]:
+    return list(zip(answers.readers, answers.shares, strict=True)) if isinstance(answers, Blend) else [(answers, 1.0)]
+
+
+def _settings(estimator: Estimator) -> dict[str, Any]:
+    settings = {**estimator.get_params(deep=False), "random_state": estimator.seed_}
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in settings.items()}
+
+
+def _labels(estimator: Estimator) -> list[np.ndarray[Any, Any]]:
+    if not isinstance(estimator, NPTClassifier):
+        return [np.empty(0)] * len(estimator.tables_)
+    return list(estimator.classes_) if estimator.many_ else [np.asarray(estimator.classes_)]
+
+
+def _describe(table: Table, labels: np.ndarray[Any, Any]) -> dict[str, Any]:
+    kind = "object" if labels.dtype == object else str(labels.dtype)
+    return {"rows": len(table.values), "kind": kind, "labels": [_plain(label) for label in labels.tolist()]}
+
+
+def _plain(label: Any) -> Any:
+    return label if isinstance(label, str | bool | int | float) else str(label)

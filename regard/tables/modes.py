@@ -1,0 +1,110 @@
+"""Three ways to predict: read the table as it is, go on training on it first, or train a network of its own.
+
+Each gives something that answers rows.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.core.machine import seed_for
+from regard.models.in_context import InContextModel
+from regard.tables.shipped import shipped_reader
+from regard.tables.tune import tune
+from regard.tables.views import Reader, Table, draw_view
+from regard.tasks.read_table import quantile_levels
+
+FEWEST_TO_TUNE = 60  # rows: fewer teach less than what they are needed for, to be read
+FOLDS = 3  # networks that are tuned, each with other rows held out
+HELD_OUT = 0.2
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the tuned networks in the answer
+
+
+@runtime_checkable
+class Answers(Protocol):
+    """Whatever has learned a table."""
+
+    def answer(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row answer"]:
+        """The probability of each class; or the mean and the quantiles of a number."""
+
+
+@dataclass(frozen=True)
+class Blend:
+    """Several readers, each with its share of the answer."""
+
+    readers: Sequence[Reader]
+    shares: Sequence[float]
+
+    def answer(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row answer"]:
+        parts = [share * reader.answer(values) for reader, share in zip(self.readers, self.shares, strict=True)]
+        return torch.stack(parts).sum(0)
+
+
+def read(model: InContextModel, table: Table, views: int, seed: int) -> Reader:
+    return Reader(model, table, [draw_view(table, number, seed) for number in range(views)])
+
+
+def in_context(table: Table, views: int, seed: int) -> Blend:
+    """The shipped network reads the table; nothing is trained."""
+    return Blend([read(shipped_reader(), table, views, seed)], [1.0])
+
+
+def auto(table: Table, views: int, seed: int, seconds: float) -> Blend:
+    """The shipped network, and copies of it that went on training on the table; held-out rows say how much of each."""
+    began = time.monotonic()
+    if len(table.values) < FEWEST_TO_TUNE:
+        return in_context(table, views, seed)
+    shipped = shipped_reader()
+    tuned, told, plain, truth = [], [], [], []
+    for number, (rest, held_out) in enumerate(_folds(table, seed)):
+        left = 0.75 * seconds - (time.monotonic() - began)
+        if number and left < 0.2 * seconds / FOLDS:
+            break
+        plain.append(read(shipped, rest, views, seed).answer(held_out.values))
+        tuned.append(tune(shipped, rest, held_out, left / (FOLDS - number), seed_for("tune", seed, number)))
+        told.append(read(tuned[-1], rest, views, seed).answer(held_out.values))
+        truth.append(held_out.target)
+    share = _best_share(torch.cat(plain), torch.cat(told), torch.cat(truth), table.classes)
+    parts = [(shipped, 1 - share), *((model, share / len(tuned)) for model in tuned)]
+    used = [(read(model, table, max(2, views // 2), seed), part) for model, part in parts if part > 0]
+    return Blend([reader for reader, _ in used], [part for _, part in used])
+
+
+def _folds(table: Table, seed: int) -> Iterator[tuple[Table, Table]]:
+    """Rows to learn from and rows held out, three times, no row held out twice."""
+    count = len(table.values)
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed_for("folds", seed)))
+    if table.classes:  # each class is spread over the folds
+        order = order[table.target[order].argsort(stable=True)]
+    turn = torch.arange(count) % round(1 / HELD_OUT)
+    for fold in range(FOLDS):
+        yield table.rows(order[turn != fold].sort().values), table.rows(order[turn == fold])
+
+
+def _best_share(plain: Tensor, tuned: Tensor, truth: Tensor, classes: int) -> float:
+    """The share of tuned networks that loses least; half where little is to be told apart."""
+
+    def loss(share: float) -> float:
+        answer = (1 - share) * plain + share * tuned
+        if classes:
+            return -answer.gather(1, truth.long()[:, None]).clamp(min=1e-6).log().mean().item()
+        return (answer[:, 0] - truth).square().mean().item()
+
+    losses = {share: loss(share) for share in SHARES}
+    best = min(losses, key=lambda share: losses[share])
+    return best if losses[best] < 0.98 * losses[0.5] else 0.5
+
+
+def quantiles_of(answer: Float[Tensor, "row answer"], levels: Sequence[float]) -> Float[Tensor, "row level"]:
+    """Any quantiles of predicted numbers, between those that the network gives."""
+    known = quantile_levels(answer.shape[1] - 1).to(answer.dtype)
+    heights = answer[:, 1:]
+    wanted = torch.tensor(list(levels), dtype=answer.dtype)
+    place = torch.searchsorted(known, wanted).clamp(1, len(known) - 1)
+    share = (wanted - known[place - 1]) / (known[place] - known[place - 1])
+    return torch.lerp(heights[:, place - 1], heights[:, place], share)

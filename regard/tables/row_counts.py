@@ -1,0 +1,33 @@
+"""Weights of rows: a row that counts twice is there twice, and one that counts nothing is left out."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.core.errors import ConfigError
+
+
+def repeat_rows(count: int, weight: Any, seed: int) -> Tensor:
+    """The numbers of the rows to learn from. Whole weights are counts; others are rounded up or down by chance."""
+    if weight is None:
+        return torch.arange(count)
+    weights = (
+        np.broadcast_to(np.asarray(weight, dtype=np.float64), (count,))
+        if np.ndim(weight) == 0
+        else np.asarray(weight, dtype=np.float64)
+    )
+    if weights.shape != (count,):
+        raise ConfigError(f"sample_weight: has the shape {weights.shape}, not one weight for each of {count} rows")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ConfigError("sample_weight: holds a negative or an infinite weight")
+    if not weights.any():
+        raise ConfigError("sample_weight: every weight is 0, so no row is left to learn from")
+    whole = np.allclose(weights, weights.round())
+    shares = weights if whole else weights * (count / weights.sum())
+    chance = np.random.default_rng(seed).random(count)
+    times = np.floor(shares + (0 if whole else chance)).astype(np.int64)
+    if not times.any():
+        times[int(weights.argmax())] = 1
+    return torch.from_numpy(np.repeat(np.arange(count), times))
