@@ -167,9 +167,10 @@ class InContextModel(nn.Module):
         tables, rows = values.shape[:2]
         x = x.flatten(0, 1)
         x = torch.cat([self.summary.expand(len(x), -1, -1), x], 1)
-        for block in self.cells:
-            x = block(x)
-        summed = self.cells_norm(x[:, : len(self.summary)]).flatten(1)
+        for number, block in enumerate(self.cells, 1):
+            last = number == len(self.cells)
+            x = block(x, only=len(self.summary) if last else None)
+        summed = self.cells_norm(x).flatten(1)
         return self.row(summed).unflatten(0, (tables, rows))
 
     def _code(self, labels: Tensor, classes: int) -> Tensor:

@@ -1,29 +1,36 @@
 """Non-Parametric Transformer: the input is the whole table, and rows look at each other (Kossen et al., 2021).
 
 Attention between rows alternates with attention between the attributes of a row; cells that must be predicted are
-hidden. Between rows each column looks by itself, which keeps the width (and the parameters) that of one cell.
+hidden. Rows are compared as wholes, as in the paper, but every cell is projected by the same weights, so that their
+number does not grow with the square of the columns.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
+from regard.parts.attention import Attention
+from regard.parts.blocks import Block
 from regard.parts.dropout import Dropout
 from regard.parts.embed import CellPredictions, Cells
-from regard.parts.masks import Padding
+from regard.parts.masks import Mask, Padding
+from regard.parts.multihead import MultiHead
 from regard.parts.positions import NoPosition, Position
 from regard.parts.start import begin
+from regard.parts.taps import Tap
 from regard.parts.trunk import Trunk
 
-States4 = Float[Tensor, "batch row column width"]
+CellStates = Float[Tensor, "batch row column width"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NPT(Trunk):
     categories: tuple[int, ...]  # of each column; 0 for a column of numbers
     position: Position = NoPosition()
+    between: Literal["both", "rows", "columns"] = "both"  # where there is attention, to find out what it is worth
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,6 +44,12 @@ class NPT(Trunk):
     def build(self) -> "NPTModel":
         return NPTModel(self)
 
+    def row_block(self) -> Block:
+        block = self.block(0)
+        assert isinstance(block.attend, MultiHead)
+        block.attend = BetweenRows(block.attend, self.attention, len(self.categories))
+        return block
+
 
 class NPTModel(nn.Module):
     """`layers` counts pairs: one block between rows and one between attributes, which is every second."""
@@ -46,8 +59,9 @@ class NPTModel(nn.Module):
         self.config = config
         self.cells = Cells(config.categories, config.width)
         self.drop = Dropout(config.dropout)
-        self.rows = nn.ModuleList(config.block(0) for _ in range(config.layers))
-        self.columns = nn.ModuleList(config.block(1) for _ in range(config.layers))
+        rows, columns = (config.layers * (config.between != without) for without in ("columns", "rows"))
+        self.rows = nn.ModuleList(config.row_block() for _ in range(rows))
+        self.columns = nn.ModuleList(config.block(1) for _ in range(columns))
         self.norm = config.last_norm()
         self.predict = CellPredictions(config.categories, config.width)
         begin(self, [*self.rows, *self.columns], quiet=config.quiet)
@@ -60,14 +74,43 @@ class NPTModel(nn.Module):
     ) -> list[Tensor]:
         """A prediction for every cell of every column; `hidden` cells are those whose value is not shown."""
         x = self.drop(self.cells(cells, hidden))
-        for between_rows, between_columns in zip(self.rows, self.columns, strict=True):
-            x = _along_rows(x, between_rows, valid)
-            x = between_columns(x.flatten(0, 1)).unflatten(0, x.shape[:2])
+        mask = None if valid is None else Padding(valid)
+        for layer in range(self.config.layers):
+            if self.config.between != "columns":
+                x = self.rows[layer](x, mask)
+            if self.config.between != "rows":
+                x = self.columns[layer](x.flatten(0, 1)).unflatten(0, x.shape[:2])
         return self.predict(self.norm(x))
 
 
-def _along_rows(x: States4, block: nn.Module, valid: Bool[Tensor, "batch row"] | None) -> States4:
-    """Each column is a text whose words are rows."""
-    batch, _, columns, _ = x.shape
-    mask = None if valid is None else Padding(valid.repeat_interleave(columns, 0))
-    return block(x.transpose(1, 2).flatten(0, 1), mask).unflatten(0, (batch, columns)).transpose(1, 2)
+class BetweenRows(nn.Module):
+    """Rows look at rows: the heads of all cells of a row, one after the other, are one long query.
+
+    Rows that are alike as a whole find each other, and every cell is told what their cells in its column hold.
+    """
+
+    def __init__(self, heads: MultiHead, attention: Attention, columns: int):
+        super().__init__()
+        self.heads, self.columns = heads, columns
+        count = heads.query.out_features // heads.size
+        heads.attend = attention.build(count, heads.size * columns)
+        self.pattern = Tap()
+
+    def forward(self, x: CellStates, memory: None, mask: Mask | None, *_: object) -> CellStates:
+        heads = self.heads
+        q = self._long(heads.query_norm(self._split(heads.query(x))))
+        k = heads.share(self._long(heads.key_norm(self._split(heads.key(x)))))
+        v = heads.share(self._long(self._split(heads.value(x))))
+        if self.pattern.watched:
+            found, pattern = heads.attend.watch(q, k, v, mask)
+            self.pattern(pattern)
+        else:
+            found = heads.attend(q, k, v, mask)
+        found = found.unflatten(3, (self.columns, -1)).permute(0, 2, 3, 1, 4).flatten(3)
+        return heads.out(found)
+
+    def _split(self, x: Tensor) -> Float[Tensor, "batch row column heads size"]:
+        return x.unflatten(-1, (-1, self.heads.size))
+
+    def _long(self, x: Tensor) -> Float[Tensor, "batch heads row long"]:
+        return x.permute(0, 3, 1, 2, 4).flatten(3)

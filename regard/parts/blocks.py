@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from regard.core.shapes import Memory, States
+from regard.core.shapes import Kept, Memory, States, Stream
 from regard.parts.cache import Cache, KeyValues
 from regard.parts.feed import Nothing
 from regard.parts.masks import Mask
@@ -21,7 +21,7 @@ class Block(nn.Module):
     def __init__(
         self,
         width: int,
-        attend: MultiHead,
+        attend: nn.Module,
         feed: nn.Module,
         norm: Norm,
         wiring: Wiring = PreNorm(),
@@ -36,22 +36,28 @@ class Block(nn.Module):
 
     def forward(
         self,
-        x: States,
+        x: Stream,
         mask: Mask | None = None,
         position: PositionCode | None = None,
         places: Places | None = None,
         memory: Memory | None = None,
         memory_mask: Mask | None = None,
-        cache: tuple[KeyValues, KeyValues] | None = None,
+        cache: tuple[KeyValues, KeyValues | None] | None = None,
         context: int | None = None,
-    ) -> States:
-        """With a `context` only so many of the first tokens are looked at, or those that the cache holds already."""
+        only: int | None = None,
+    ) -> Kept:
+        """With a `context` only so many of the first tokens are looked at, or those that the cache holds already.
+
+        With `only` so many of the first tokens look and go on; the others are there to be looked at.
+        """
         own, remembered = cache or (None, None)
 
-        def look(h: States) -> States:
-            return self.attend(h, None if context is None else h[:, :context], mask, position, places, own)
+        def look(h: Tensor) -> Tensor:
+            everything = None if only is None else h
+            seen = everything if context is None else h[:, :context]
+            return self.attend(h[:, :only], seen, mask, position, places, own)
 
-        x = self.join_attend(x, look)
+        x = self.join_attend(x, look, only)
         if self.cross is not None and self.join_cross is not None:
             cross = self.cross
             x = self.join_cross(x, lambda h: cross(h, memory, memory_mask, cache=remembered))

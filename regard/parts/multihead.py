@@ -72,7 +72,7 @@ class MultiHead(nn.Module):
             k, v = self._keys_and_values(x if memory is None else memory, position, places)
             if cache is not None:
                 k, v = cache.append(k, v)
-        k, v = self._share(k), self._share(v)
+        k, v = self.share(k), self.share(v)
         beams = len(q) // len(k)  # rows of x that share a row of memory
         q = _side_by_side(q, beams)
         if self.pattern.watched:
@@ -94,7 +94,7 @@ class MultiHead(nn.Module):
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (-1, self.size)).transpose(1, 2)
 
-    def _share(self, x: Tensor) -> Tensor:
+    def share(self, x: Tensor) -> Tensor:
         return x if self.groups == 1 else x.repeat_interleave(self.groups, 1)
 
 

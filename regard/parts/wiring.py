@@ -44,6 +44,8 @@ Sublayer = Callable[[Tensor], Tensor]
 
 
 class Joint(nn.Module):
+    """A sublayer and the stream around it. With `only`, the sublayer gives so many of the first tokens, which go on."""
+
     def __init__(self, width: int, norm: Norm, dropout: float):
         super().__init__()
         self.norm = norm.build(width)
@@ -51,15 +53,15 @@ class Joint(nn.Module):
 
 
 class PreNormJoint(Joint):
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return x + self.drop(sublayer(self.norm(x)))
+    def forward(self, x: Tensor, sublayer: Sublayer, only: int | None = None) -> Tensor:
+        return x[:, :only] + self.drop(sublayer(self.norm(x)))
 
 
 class PostNormJoint(Joint):
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return self.norm(x + self.drop(sublayer(x)))
+    def forward(self, x: Tensor, sublayer: Sublayer, only: int | None = None) -> Tensor:
+        return self.norm(x[:, :only] + self.drop(sublayer(x)))
 
 
 class NoResidualJoint(Joint):
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Sublayer, only: int | None = None) -> Tensor:
         return self.drop(sublayer(self.norm(x)))

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,51 @@ def test_a_failure_at_the_start_is_one_line_from_one_rank(tmp_path: Path):
     assert [line for line in done.stderr.splitlines() if line.startswith("regard:")] == [
         f"regard: {tmp_path / 'run'}: holds 'mine.txt', which is not a run's; choose an empty or new folder"
     ]
+
+
+def test_the_command_starts_its_own_ranks(tmp_path: Path):
+    one, two = train(tmp_path / "one", 1), train(tmp_path / "two", 1, "--processes=2")
+    assert [line["loss"] for line in one if "loss" in line] == pytest.approx(
+        [line["loss"] for line in two if "loss" in line], abs=1e-5
+    )
+
+
+def test_what_one_of_its_ranks_says_is_said_once(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("")
+    done = regard(1, "--out", tmp_path / "run", "--steps=2", "--processes=2", *OPTIONS)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"regard: {tmp_path / 'run'}: holds 'mine.txt', which is not a run's; choose an empty or new folder"
+    ]
+
+
+@pytest.mark.parametrize("count", ["0", "100000"])
+def test_more_processes_than_cores_are_refused(count: str, tmp_path: Path):
+    done = regard(1, "--out", tmp_path / "run", "--steps=2", f"--processes={count}", *OPTIONS)
+    assert done.returncode == 2
+    assert "processes" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_its_ranks_save_when_it_is_asked_to_stop_and_end_with_it(tmp_path: Path):
+    """The signal of a terminal reaches the command alone; it must reach every rank, and only once."""
+    words = ["train", "dates", f"--out={tmp_path / 'run'}", "--steps=100000", "--processes=2", *OPTIONS]
+    with subprocess.Popen([sys.executable, "-m", "regard", *words], stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_until(lambda: (tmp_path / "run" / "metrics.jsonl").exists(), process)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 128 + signal.SIGINT
+        finally:
+            process.kill()
+    checkpoints = list((tmp_path / "run" / "checkpoints").glob("step-*"))
+    assert len(checkpoints) == 1
+    assert (tmp_path / "run" / "model.safetensors").exists()
+
+
+def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert process.poll() is None, "ended by itself"
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.1)
