@@ -24,6 +24,7 @@ from regard.tables.modes import Answers, Blend, read
 from regard.tables.own_network import OwnNetwork, Prepared
 from regard.tables.views import Reader, Table
 
+PREPARED = ("cells", "center", "spread")
 Estimator = NPTClassifier | NPTRegressor
 ESTIMATORS: dict[str, type[Estimator]] = {"NPTClassifier": NPTClassifier, "NPTRegressor": NPTRegressor}
 
@@ -40,6 +41,10 @@ def save(estimator: Any, path: Path, *, overwrite: bool = False, more: Mapping[s
             weights.update({f"{number}.{place}.{name}": value for name, value in part.model.state_dict().items()})
     table = {"values": estimator.tables_[0].values, "category": estimator.tables_[0].category, "rows": estimator.rows_}
     table.update({f"target.{number}": own.target for number, own in enumerate(estimator.tables_)})
+    for number, answers in enumerate(estimator.answers_):
+        if isinstance(answers, OwnNetwork):
+            own = {"errors": answers.errors, **{name: getattr(answers.table, name) for name in PREPARED}}
+            table.update({f"own.{number}.{name}": value for name, value in own.items()})
     with RunFolder(path).open(overwrite=overwrite) as folder:
         folder.write_weights(weights)
         tensors.save(path / TABLE, table)
@@ -50,7 +55,10 @@ def save(estimator: Any, path: Path, *, overwrite: bool = False, more: Mapping[s
             "estimator": type(estimator).__name__,
             "settings": _settings(estimator),
             "seed": estimator.seed_,
-            "targets": [_describe(*each) for each in zip(estimator.tables_, _labels(estimator), strict=True)],
+            "targets": [
+                _describe(*each)
+                for each in zip(estimator.target_names_, estimator.tables_, _labels(estimator), strict=True)
+            ],
             "model": learned,
         })  # fmt: skip
 
@@ -64,26 +72,28 @@ def load(path: Path) -> Estimator:
         estimator.seed_ = int(config["seed"])
         targets = config["targets"]
         estimator.many_ = len(targets) > 1
+        estimator.target_names_ = [own["name"] for own in targets]
         table = tensors.load(path / TABLE)
         values, category, estimator.rows_ = table["values"], table["category"], table["rows"]
         estimator.tables_ = [
             Table(values, category, table[f"target.{number}"], len(own["labels"])) for number, own in enumerate(targets)
         ]
-        estimator.answers_ = _answers(estimator, config["model"], tensors.load(path / WEIGHTS), path)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path / CONFIG}: is no table's ({type(error).__name__}: {error})") from None
+        estimator.answers_ = _answers(estimator, config["model"], tensors.load(path / WEIGHTS), table, path)
     except ConfigError as error:
         raise ConfigError(f"{path / CONFIG}: {error}") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(f"{path / CONFIG}: is no table's ({type(error).__name__}: {error})") from None
     estimator.n_features_in_ = len(estimator.columns_.columns)
-    if estimator.columns_.named:
-        estimator.feature_names_in_ = np.array([column.name for column in estimator.columns_.columns], dtype=object)
+    estimator._name_columns()
     if isinstance(estimator, NPTClassifier):
         labels = [np.array(own["labels"], dtype=own["kind"]) for own in targets]
         estimator.classes_ = labels if estimator.many_ else labels[0]
     return estimator
 
 
-def _answers(estimator: Estimator, learned: Any, weights: Mapping[str, Tensor], path: Path) -> list[Answers]:
+def _answers(
+    estimator: Estimator, learned: Any, weights: Mapping[str, Tensor], kept: Mapping[str, Tensor], path: Path
+) -> list[Answers]:
     found: list[Answers] = []
     for number, (parts, table) in enumerate(zip(learned, estimator.tables_, strict=True)):
         readers: list[Reader] = []
@@ -94,7 +104,9 @@ def _answers(estimator: Estimator, learned: Any, weights: Mapping[str, Tensor], 
             own = {name.removeprefix(start): value for name, value in weights.items() if name.startswith(start)}
             set_weights(model, own, path / WEIGHTS)
             if isinstance(config, NPT):
-                found.append(OwnNetwork(model, Prepared.learn(table)))
+                cells, center, spread = (kept[f"own.{number}.{name}"] for name in PREPARED)
+                prepared = Prepared(cells, config.categories, center, spread)
+                found.append(OwnNetwork(model, prepared, kept[f"own.{number}.errors"]))
             else:
                 readers.append(read(model, table, int(part["views"]), estimator.seed_))
         if readers:
@@ -108,7 +120,10 @@ def _parts(answers: Answers) -> list[tuple[Any, float]]:
 
 def _settings(estimator: Estimator) -> dict[str, Any]:
     settings = {**estimator.get_params(deep=False), "random_state": estimator.seed_}
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in settings.items()}
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value.item() if isinstance(value, np.generic) else value
+        for name, value in settings.items()
+    }
 
 
 def _labels(estimator: Estimator) -> list[np.ndarray[Any, Any]]:
@@ -117,9 +132,9 @@ def _labels(estimator: Estimator) -> list[np.ndarray[Any, Any]]:
     return list(estimator.classes_) if estimator.many_ else [np.asarray(estimator.classes_)]
 
 
-def _describe(table: Table, labels: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _describe(name: str | None, table: Table, labels: np.ndarray[Any, Any]) -> dict[str, Any]:
     kind = "object" if labels.dtype == object else str(labels.dtype)
-    return {"rows": len(table.values), "kind": kind, "labels": [_plain(label) for label in labels.tolist()]}
+    return {"name": name, "rows": len(table.values), "kind": kind, "labels": [_plain(label) for label in labels.tolist()]}
 
 
 def _plain(label: Any) -> Any:
