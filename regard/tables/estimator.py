@@ -1,7 +1,6 @@
 """The scikit-learn face of tables: fit, predict, and the rows that a prediction rested on."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from regard.core.errors import ConfigError, did_you_mean
-from regard.core.machine import usable_cores
 from regard.tables.columns import Columns, as_frame
 from regard.tables.evidence import AT_ONCE, Evidence, cell_weights, row_weights
 from regard.tables.modes import Answers, Blend, auto, in_context, quantiles_of
 from regard.tables.own_network import own_network
 from regard.tables.row_counts import repeat_rows
 from regard.tables.target import Classes, numbers_of, target_columns, target_names
+from regard.tables.threads import threads
 from regard.tables.views import Table
 
 Mode = Literal["auto", "in_context", "trained"]
@@ -80,7 +79,7 @@ class _NPT(BaseEstimator):
         values, category = torch.from_numpy(cells.values)[self.rows_], torch.from_numpy(cells.category)
         self.tables_ = [Table(values, category, target[self.rows_], classes) for target, classes in targets]
         more = None if unlabelled is None else self._values(unlabelled)
-        with self._threads(), torch.random.fork_rng(devices=[]):  # the caller's random numbers stay his
+        with threads(self.n_jobs), torch.random.fork_rng(devices=[]):  # the caller's random numbers stay his
             self.answers_ = [self._learn(table, self.time_limit / len(targets), more) for table in self.tables_]
 
     def _name_columns(self) -> None:
@@ -99,7 +98,7 @@ class _NPT(BaseEstimator):
     def _answers(self, X: Any) -> list[Tensor]:
         check_is_fitted(self)
         values = self._values(X)
-        with self._threads():
+        with threads(self.n_jobs):
             return [learned.answer(values) for learned in self.answers_]
 
     def _values(self, X: Any) -> Tensor:
@@ -115,7 +114,7 @@ class _NPT(BaseEstimator):
         known, same = self.tables_[0].values.numpy()[first], torch.from_numpy(own.reshape(-1))
         names = [column.name for column in self.columns_.columns]
         found = []
-        with self._threads():
+        with threads(self.n_jobs):
             cells = cell_weights(learned, values, self.columns_.places())
             weights = (row for part in values.split(AT_ONCE) for row in row_weights(learned, part))
             for prediction, each, moved in zip(predictions, weights, cells, strict=True):
@@ -135,25 +134,12 @@ class _NPT(BaseEstimator):
             raise ConfigError(f"mode: {self.mode!r} is not a way to predict; {known}")
         if not self.time_limit > 0:
             raise ConfigError(f"time_limit: must be more than 0 seconds, not {self.time_limit}")
-        if self.n_jobs == 0:
-            raise ConfigError("n_jobs: must be at least 1, or -1 for all cores, not 0")
         if self.views < 1:
             raise ConfigError(f"views: must be at least 1, not {self.views}")
         if (unlabelled is not None) != self.transductive:
             raise ConfigError("transductive=True and fit(…, unlabelled=…): one needs the other")
         if self.transductive and self.mode != "trained":
             raise ConfigError(f"transductive: only mode 'trained' learns from rows without a target, not {self.mode!r}")
-
-    @contextmanager
-    def _threads(self) -> Iterator[None]:
-        """`n_jobs` threads while this lasts; None: as many as torch has; -1: all cores, -2: all but one."""
-        before = torch.get_num_threads()
-        if self.n_jobs is not None:
-            torch.set_num_threads(self.n_jobs if self.n_jobs > 0 else max(1, usable_cores() + 1 + self.n_jobs))
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, which `regard.load` and the command line take. It holds the known rows."""

@@ -23,7 +23,7 @@ def repeat_rows(count: int, weight: Any, seed: int) -> Tensor:
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ConfigError("sample_weight: holds a negative or an infinite weight")
     if not weights.any():
-        raise ConfigError("sample_weight: every weight is 0, so no row is left to learn from")
+        raise ConfigError("sample_weight: every weight is zero, so no row is left to learn from")
     whole = bool((weights == weights.round()).all() and weights.max() < 2**31)
     if whole and weights.sum() > MOST_TIMES * count:  # weights of 100 and 200 say no more than 1 and 2
         weights = weights / np.gcd.reduce(weights.astype(np.int64))
