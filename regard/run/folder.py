@@ -79,6 +79,17 @@ class RunFolder:
             )
         return self
 
+    def check_free(self, *, overwrite: bool) -> None:
+        """Refuse, before any work is done that would be lost, a folder that cannot be taken for a new run."""
+        if self.path.exists() and not self.path.is_dir():
+            raise UserError(f"{self.path}: is a file; a run needs a folder")
+        there = next(folder for folder in (self.path, *self.path.absolute().parents) if folder.exists())
+        if not os.access(there, os.W_OK):
+            raise UserError(f"{self.path}: is not writable; choose another folder")
+        self._refuse_foreign()
+        if (self.path / CONFIG).exists() and not overwrite:
+            raise UserError(f"{self.path}: already holds a run; replace it with --overwrite, or choose another folder")
+
     def _refuse_foreign(self) -> None:
         """A folder with anything in it that is not a run's is somebody's, and stays as it is."""
         if not self.path.exists():

@@ -1,5 +1,6 @@
 """The scikit-learn face of tables: fit, predict, and the rows that a prediction rested on."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,7 +17,7 @@ from torch import Tensor
 from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.columns import Columns, as_frame
 from regard.tables.evidence import AT_ONCE, Evidence, cell_weights, row_weights
-from regard.tables.modes import Answers, Blend, auto, in_context, quantiles_of
+from regard.tables.modes import Answers, Blend, auto, check_levels, in_context, quantiles_of
 from regard.tables.own_network import own_network
 from regard.tables.row_counts import repeat_rows
 from regard.tables.target import Classes, numbers_of, target_columns, target_names
@@ -132,7 +133,7 @@ class _NPT(BaseEstimator):
         if self.mode not in get_args(Mode):
             known = did_you_mean(str(self.mode), get_args(Mode))
             raise ConfigError(f"mode: {self.mode!r} is not a way to predict; {known}")
-        if not self.time_limit > 0:
+        if not 0 < self.time_limit < math.inf:
             raise ConfigError(f"time_limit: must be more than 0 seconds, not {self.time_limit}")
         if self.views < 1:
             raise ConfigError(f"views: must be at least 1, not {self.views}")
@@ -201,8 +202,7 @@ class NPTRegressor(RegressorMixin, _NPT):
 
     def predict(self, X: Any, quantiles: Sequence[float] | None = None) -> np.ndarray[Any, Any]:
         """The mean of each row; or a column for each of these quantiles."""
-        if quantiles is not None and not all(0 < level < 1 for level in quantiles):
-            raise ConfigError(f"quantiles: must lie between 0 and 1, not {list(quantiles)}")
+        check_levels(quantiles or ())
         answers = self._answers(X)
         if quantiles is None:
             found = [answer[:, 0].double().numpy() for answer in answers]
@@ -214,4 +214,3 @@ class NPTRegressor(RegressorMixin, _NPT):
         """For each row the known rows and the columns that its prediction rested on."""
         check_is_fitted(self)
         return self._evidence(X, list(self.predict(X)), self.tables_[0].target.numpy(), top)
-

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from regard.core.errors import ConfigError
-from regard.tables.cells import read_codes
+from regard.tables.cells import label, read_codes
 from regard.tables.column import Column
 from regard.tables.columns import Columns, as_frame
 from regard.tables.modes import read
@@ -29,8 +29,8 @@ MOST_CATEGORIES = 100  # of a column to choose from: the commonest
 class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills the missing cells of every column from the other cells of their row, and from the rows of `fit`.
 
-    A number becomes its mean, a category the likeliest one. What is there stays as it is, and so do types. A column that
-    held nothing when it was learned stays empty.
+    A number becomes its mean, a category the likeliest one. What is there stays as it is, and so do types. A column
+    that held nothing when it was learned stays empty.
 
     Parameters
     ----------
@@ -163,9 +163,7 @@ def _labels(column: Column, cells: pd.Series) -> np.ndarray[Any, Any]:
     return labels
 
 
-def _put(
-    cells: pd.Series, gaps: Bool[np.ndarray, " row"], found: np.ndarray[Any, Any], column: Column
-) -> pd.Series:
+def _put(cells: pd.Series, gaps: Bool[np.ndarray, " row"], found: np.ndarray[Any, Any], column: Column) -> pd.Series:
     """A column with its gaps filled, of the type that it had."""
     kind = cells.dtype
     if column.kind == "date":
@@ -183,8 +181,9 @@ def _put(
     filled = cells.astype(object)
     filled[gaps] = new.to_numpy(dtype=object)
     if isinstance(kind, pd.CategoricalDtype):
-        more = [label for label in dict.fromkeys(new) if label not in kind.categories]
-        kind = cells.cat.add_categories(more).dtype
+        names = {label(category): category for category in kind.categories}
+        filled[gaps] = [names.get(label(value), value) for value in new]
+        kind = cells.cat.add_categories([value for value in dict.fromkeys(new) if label(value) not in names]).dtype
     try:
         return filled.astype(kind)
     except (TypeError, ValueError):  # a column that is empty here has no type worth keeping

@@ -180,4 +180,3 @@ def _labels(estimator: Estimator) -> list[np.ndarray[Any, Any]]:
 def _describe(name: str | None, table: Table, labels: np.ndarray[Any, Any]) -> dict[str, Any]:
     kind = "object" if labels.dtype == object else str(labels.dtype)
     return {"name": name, "rows": len(table.values), "kind": kind, "labels": [label(one) for one in labels.tolist()]}
-

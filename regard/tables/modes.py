@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.core.errors import ConfigError
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
 from regard.tables.shipped import shipped_reader
@@ -114,6 +115,11 @@ def _best_share(plain: Tensor, tuned: Tensor, truth: Tensor, classes: int) -> fl
     losses = {share: loss(share) for share in SHARES}
     best = min(losses, key=lambda share: losses[share])
     return best if losses[best] < 0.98 * losses[0.5] else 0.5
+
+
+def check_levels(levels: Sequence[float]) -> None:
+    if not all(0 < level < 1 for level in levels):
+        raise ConfigError(f"quantiles: must lie between 0 and 1, not {list(levels)}")
 
 
 def quantiles_of(answer: Float[Tensor, "row answer"], levels: Sequence[float]) -> Float[Tensor, "row level"]:

@@ -172,7 +172,7 @@ def own_network(
 
 
 def _steps_within(model: NPTModel, probe: Maskings, seconds: float) -> int:
-    """How many steps there is time for, from the time of one or two: the share of the features follows from the last."""
+    """How many steps there is time for, from the time of one or two: shares of the loss follow from the last."""
     began = time.monotonic()
     for step in range(2):  # the first also warms up
         started = time.monotonic()

@@ -15,7 +15,9 @@ REAL = shipped.FOLDER
 
 
 def write_tiny_reader(folder: Path) -> Path:
-    config = InContext(width=32, layers=2, heads=2, cell_width=16, cell_heads=2, thinking=4, feed=SquaredReLU(hidden=32))
+    config = InContext(
+        width=32, layers=2, heads=2, cell_width=16, cell_heads=2, thinking=4, feed=SquaredReLU(hidden=32)
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = config.build()
