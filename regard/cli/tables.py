@@ -63,7 +63,7 @@ def fit(
     RunFolder(out).check_free(overwrite=overwrite)
     way = Way(mode, time_limit, seed, read_kinds(kinds))
     problem = pose(table, target, task, way.kinds)
-    columns = Columns.learn(problem.features, way.estimator(problem).kinds)
+    columns = Columns.learn(problem.features, way.kinds_of(problem))
     console = Console(highlight=False, soft_wrap=True)
     console.print(columns_grid(columns))
     for line in columns.remarks(problem.features):

@@ -42,7 +42,7 @@ class Block(nn.Module):
         places: Places | None = None,
         memory: Memory | None = None,
         memory_mask: Mask | None = None,
-        cache: tuple[KeyValues, KeyValues] | None = None,
+        cache: tuple[KeyValues, KeyValues | None] | None = None,
         context: int | None = None,
     ) -> States:
         """With a `context` only so many of the first tokens are looked at, or those that the cache holds already."""

@@ -69,14 +69,15 @@ class RunFolder:
             raise UserError(f"{self.path}: is not writable; choose another folder") from None
         except OSError as error:
             raise UserError(f"{self.path}: cannot be made ({error.strerror})") from None
-        self._sweep()
-        if (self.path / CONFIG).exists() and overwrite:
-            self._clear()
-        elif (self.path / CONFIG).exists() and not resume:
+        if (self.path / CONFIG).exists() and not (resume or overwrite):
+            self.__exit__()
             raise UserError(
                 f"{self.path}: already holds a run; go on with --resume, replace it with --overwrite, "
                 "or choose another folder"
             )
+        self._sweep()
+        if (self.path / CONFIG).exists() and overwrite:
+            self._clear()
         return self
 
     def check_free(self, *, overwrite: bool) -> None:

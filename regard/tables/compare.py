@@ -18,8 +18,8 @@ from regard.tables.problem import Problem
 from regard.tables.scores import class_scores, number_scores
 from regard.tables.target import Classes
 
-Fold = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
-Answer = Callable[[Fold], np.ndarray[Any, Any]]  # for the rows of a fold that are asked
+Fold = tuple[np.ndarray, np.ndarray]
+Answer = Callable[[Fold], np.ndarray]  # for the rows of a fold that are asked
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ def compare(
     problem: Problem, way: Way, folds: int, say: Callable[[str], None] = lambda line: None
 ) -> tuple[str, list[Compared]]:
     """The measure, and every model's, the best first."""
+    Columns.learn(problem.features, way.kinds_of(problem))
     if not 2 <= folds <= len(problem.target):
         raise ConfigError(f"--folds: must be at least 2 and at most the {len(problem.target):,} rows, not {folds}")
     truth = problem.target.to_numpy()
@@ -54,18 +55,18 @@ def compare(
     return measure, sorted(found, key=lambda one: (bool(one.error), best_first * one.mean))
 
 
-def _folds(problem: Problem, codes: np.ndarray[Any, Any], folds: int, seed: int) -> Iterator[Fold]:
+def _folds(problem: Problem, codes: np.ndarray, folds: int, seed: int) -> Iterator[Fold]:
     spread = problem.classifies and np.bincount(codes).min() >= folds
     kind = StratifiedKFold if spread else KFold
     return kind(folds, shuffle=True, random_state=seed).split(codes, codes)
 
 
-def _measure(codes: np.ndarray[Any, Any], splits: list[Fold]) -> str:
+def _measure(codes: np.ndarray, splits: list[Fold]) -> str:
     """AUC, unless some fold asks for rows of one class only."""
     return "auc" if all(len(np.unique(codes[asked])) > 1 for _, asked in splits) else "accuracy"
 
 
-def _models(problem: Problem, codes: np.ndarray[Any, Any], way: Way) -> Iterator[tuple[str, Answer]]:
+def _models(problem: Problem, codes: np.ndarray, way: Way) -> Iterator[tuple[str, Answer]]:
     for mode in dict.fromkeys(("in_context", way.mode)):
         yield f"NPT {mode}", _ours(problem, replace(way, mode=mode))
     for name, peer in peers().items():
@@ -75,7 +76,7 @@ def _models(problem: Problem, codes: np.ndarray[Any, Any], way: Way) -> Iterator
 def _ours(problem: Problem, way: Way) -> Answer:
     labels = np.unique(problem.target) if problem.classifies else np.empty(0)
 
-    def answer(fold: Fold) -> np.ndarray[Any, Any]:
+    def answer(fold: Fold) -> np.ndarray:
         learned, asked = fold
         model = way.estimator(problem).fit(problem.features.iloc[learned], problem.target.iloc[learned])
         features = problem.features.iloc[asked]
@@ -86,12 +87,10 @@ def _ours(problem: Problem, way: Way) -> Answer:
     return answer
 
 
-def _other(problem: Problem, codes: np.ndarray[Any, Any], peer: Peer, way: Way) -> Answer:
-    kinds = {name: kind for name, kind in (way.kinds or {}).items() if name != problem.target.name}
-
-    def answer(fold: Fold) -> np.ndarray[Any, Any]:
+def _other(problem: Problem, codes: np.ndarray, peer: Peer, way: Way) -> Answer:
+    def answer(fold: Fold) -> np.ndarray:
         learned = fold[0]
-        columns = Columns.learn(problem.features.iloc[learned], kinds)
+        columns = Columns.learn(problem.features.iloc[learned], way.kinds_of(problem))
         cells, other = (columns.encode(problem.features.iloc[rows]) for rows in fold)
         filled = ~np.isnan(cells.values).all(0)  # some cannot take a column that holds nothing
         cells = Cells(cells.values[:, filled], cells.category[filled], tuple(np.array(cells.names)[filled]))
@@ -105,14 +104,14 @@ def _other(problem: Problem, codes: np.ndarray[Any, Any], peer: Peer, way: Way) 
     return answer
 
 
-def _spread(chances: np.ndarray[Any, Any], places: np.ndarray[Any, Any], classes: int) -> np.ndarray[Any, Any]:
+def _spread(chances: np.ndarray, places: np.ndarray, classes: int) -> np.ndarray:
     """Probabilities of all classes: nothing for those that were not among the rows learned from."""
     whole = np.zeros((len(chances), classes))
     whole[:, places] = chances
     return whole
 
 
-def _compared(name: str, answer: Answer, measure: str, codes: np.ndarray[Any, Any], splits: list[Fold]) -> Compared:
+def _compared(name: str, answer: Answer, measure: str, codes: np.ndarray, splits: list[Fold]) -> Compared:
     scores, began = [], time.monotonic()
     try:
         with warnings.catch_warnings():

@@ -48,7 +48,7 @@ class _NPT(BaseEstimator):
     def __init__(
         self,
         *,
-        mode: Mode = "auto",
+        mode: str = "auto",
         time_limit: float = 60.0,
         views: int = 8,
         kinds: Mapping[str, str] | None = None,
@@ -105,7 +105,7 @@ class _NPT(BaseEstimator):
     def _values(self, X: Any) -> Tensor:
         return torch.from_numpy(self.columns_.encode(as_frame(X), type(self).__name__).values)
 
-    def _evidence(self, X: Any, predictions: Sequence[Any], targets: np.ndarray[Any, Any], top: int) -> list[Evidence]:
+    def _evidence(self, X: Any, predictions: Sequence[Any], targets: np.ndarray, top: int) -> list[Evidence]:
         """`targets` are those of the known rows, in the words of the table."""
         learned = self.answers_[0]
         if self.many_ or not isinstance(learned, Blend):
@@ -177,7 +177,7 @@ class NPTClassifier(ClassifierMixin, _NPT):
         shares = [(own / own.sum(1, keepdim=True)).numpy() for own in chances]
         return shares if self.many_ else shares[0]
 
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any) -> np.ndarray:
         chances = self.predict_proba(X)
         if not self.many_:
             return np.asarray(self.classes_)[chances.argmax(1)]
@@ -200,7 +200,7 @@ class NPTRegressor(RegressorMixin, _NPT):
         self._fit(X, y, [(numbers_of(column), 0) for column in columns], sample_weight, unlabelled)
         return self
 
-    def predict(self, X: Any, quantiles: Sequence[float] | None = None) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any, quantiles: Sequence[float] | None = None) -> np.ndarray:
         """The mean of each row; or a column for each of these quantiles."""
         check_levels(quantiles or ())
         answers = self._answers(X)

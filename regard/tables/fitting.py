@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
@@ -36,8 +35,12 @@ class Way:
 
     def estimator(self, problem: Problem) -> NPTClassifier | NPTRegressor:
         kind = NPTClassifier if problem.classifies else NPTRegressor
-        kinds = {name: is_a for name, is_a in (self.kinds or {}).items() if name != problem.target.name}
-        return kind(mode=self.mode, time_limit=self.time_limit, random_state=self.seed, kinds=kinds or None)
+        kinds = self.kinds_of(problem) or None
+        return kind(mode=self.mode, time_limit=self.time_limit, random_state=self.seed, kinds=kinds)
+
+    def kinds_of(self, problem: Problem) -> dict[str, str]:
+        """Of the columns that it is told from."""
+        return {name: kind for name, kind in (self.kinds or {}).items() if name != problem.target.name}
 
 
 def fit_table(
@@ -61,10 +64,9 @@ def fit_table(
     return final, scores
 
 
-def _split(problem: Problem, seed: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _split(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows to learn and rows held out, each class in both where it can be."""
-    classes, counts = np.unique(problem.target, return_counts=True) if problem.classifies else ([], np.array([0]))
-    asked = int(HELD_OUT * len(problem.target))
-    spread = problem.classifies and counts.min() >= 2 and asked >= len(classes)
+    counts, asked = problem.target.value_counts(), int(HELD_OUT * len(problem.target))
+    spread = problem.classifies and counts.min() >= 2 and asked >= len(counts)
     kind = StratifiedShuffleSplit if spread else ShuffleSplit
     return next(kind(1, test_size=asked, random_state=seed).split(problem.features, problem.target))

@@ -77,17 +77,18 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame = as_frame(X)
         values = torch.from_numpy(self.columns_.encode(frame, type(self).__name__).values)
-        filled = frame.copy()
+        given = X if isinstance(X, pd.DataFrame) else frame  # with the types that it had
+        filled = given.copy()
         with threads(self.n_jobs):
             for place, column in enumerate(self.columns_.columns):
                 where = frame.columns.get_loc(column.name) if self.columns_.named and column.name in frame else place
                 gaps = frame.iloc[:, where].isna().to_numpy()
                 if gaps.any() and column.filled:
                     found = self._found(place, values[torch.from_numpy(gaps)])
-                    filled.isetitem(where, _put(frame.iloc[:, where], gaps, found, column))
+                    filled.isetitem(where, _put(given.iloc[:, where], gaps, found, column))
         return _like(X, filled)
 
-    def _found(self, place: int, values: Float[Tensor, "row cell"]) -> np.ndarray[Any, Any]:
+    def _found(self, place: int, values: Float[Tensor, "row cell"]) -> np.ndarray:
         """What belongs into this column for rows that have a gap there."""
         own = self.columns_.places()[place]
         others = [cell for cell in range(values.shape[1]) if cell not in own]
@@ -153,7 +154,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _labels(column: Column, cells: pd.Series) -> np.ndarray[Any, Any]:
+def _labels(column: Column, cells: pd.Series) -> np.ndarray:
     """The categories by their codes, as the table itself has them."""
     labels = np.array([*column.categories, None], dtype=object)[:-1]
     filled = cells.dropna()
@@ -163,7 +164,7 @@ def _labels(column: Column, cells: pd.Series) -> np.ndarray[Any, Any]:
     return labels
 
 
-def _put(cells: pd.Series, gaps: Bool[np.ndarray, " row"], found: np.ndarray[Any, Any], column: Column) -> pd.Series:
+def _put(cells: pd.Series, gaps: Bool[np.ndarray, " row"], found: np.ndarray, column: Column) -> pd.Series:
     """A column with its gaps filled, of the type that it had."""
     kind = cells.dtype
     if column.kind == "date":
@@ -195,7 +196,8 @@ def _like(given: Any, frame: pd.DataFrame) -> Any:
     if isinstance(given, pd.DataFrame):
         return frame
     if hasattr(given, "__arrow_c_stream__"):  # polars, Arrow
-        return type(given)(pyarrow.Table.from_pandas(frame, preserve_index=False)).cast(given.schema)
+        table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+        return (table if isinstance(given, pyarrow.Table) else type(given)(table)).cast(given.schema)
     kind = getattr(given, "dtype", None)
     array = frame.to_numpy() if kind is None else frame.to_numpy(dtype=object)
     return array if kind is None else array.astype(kind)

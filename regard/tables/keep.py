@@ -171,12 +171,12 @@ def _settings(estimator: Estimator | NPTImputer) -> dict[str, Any]:
     }
 
 
-def _labels(estimator: Estimator) -> list[np.ndarray[Any, Any]]:
+def _labels(estimator: Estimator) -> list[np.ndarray]:
     if not isinstance(estimator, NPTClassifier):
         return [np.empty(0)] * len(estimator.tables_)
     return list(estimator.classes_) if estimator.many_ else [np.asarray(estimator.classes_)]
 
 
-def _describe(name: str | None, table: Table, labels: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _describe(name: str | None, table: Table, labels: np.ndarray) -> dict[str, Any]:
     kind = "object" if labels.dtype == object else str(labels.dtype)
     return {"name": name, "rows": len(table.values), "kind": kind, "labels": [label(one) for one in labels.tolist()]}

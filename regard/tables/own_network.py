@@ -73,7 +73,7 @@ class Prepared:
         cells[:, :-1] = torch.where(numbers[:-1], cells[:, :-1].clamp(-FAR, FAR), cells[:, :-1])
         return cls(cells.float(), categories, center, spread)
 
-    def show(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
+    def show(self, values: Float[Tensor, "row feature"]) -> Float[Tensor, "row column"]:
         """Other rows of the table, whose target is not known; categories that were never seen share a code."""
         asked = torch.full((len(values), 1), torch.nan)
         cells = ((torch.cat([values, asked], 1).double() - self.center) / self.spread).float()

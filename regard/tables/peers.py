@@ -89,7 +89,7 @@ def _even(cells: Cells) -> ColumnTransformer:
     return ColumnTransformer([("numbers", numbers, places[0]), ("categories", hot, places[1])])
 
 
-def _texts(values: np.ndarray[Any, Any], codes: list[int]) -> np.ndarray[Any, Any]:
+def _texts(values: np.ndarray, codes: list[int]) -> np.ndarray:
     """CatBoost wants categories as text, a gap among them."""
     cells = values.astype(object)
     for place in codes:

@@ -1,7 +1,6 @@
 """Predictions as a table: what is predicted, then how likely or within which bounds."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,7 @@ def predictions(
     return pd.DataFrame(columns)
 
 
-def _short(values: np.ndarray[Any, Any]) -> pd.Series:
+def _short(values: np.ndarray) -> pd.Series:
     """Numbers with the seven digits that 32 bits hold."""
     return pd.Series([float(f"{value:.7g}") for value in values] if values.dtype == np.float64 else values)
 

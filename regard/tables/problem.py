@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ ROWS_OF_EACH = 5  # and how many rows each then has, on average
 class Problem:
     features: pd.DataFrame
     target: pd.Series  # of the same rows, each of them known
-    rows: np.ndarray[Any, Any]  # their numbers in the file, from 0
+    rows: np.ndarray  # their numbers in the file, from 0
     left_out: int  # rows without a target
     classifies: bool
     why: str  # classes, or numbers
@@ -40,7 +40,10 @@ def pose(path: Path, target: str, task: Task = "auto", kinds: Mapping[str, str] 
     if not there.any():
         raise UserError(f"{path}: {target!r} is empty in every row, so there is nothing to learn")
     cells = frame.loc[there, target].reset_index(drop=True)
-    classifies, why = _task(path, cells, task, (kinds or {}).get(target))
+    kind = (kinds or {}).get(target)
+    if kind not in (None, "number", "category"):
+        raise ConfigError(f"--kind {target}={kind}: a target is a number or a category")
+    classifies, why = _task(path, cells, task, kind)
     cells = _labels(cells) if classifies else _numbers(path, cells)
     if cells.nunique() == 1:
         raise UserError(f"{path}: {target!r} is {label(cells[0])!r} in every row, so there is nothing to tell apart")
@@ -52,7 +55,7 @@ def _task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> tuple[b
     """Whether the target names classes, and why."""
     if task != "auto":
         return task == "classify", f"as --task {task} says"
-    if kind in ("number", "category"):
+    if kind is not None:
         return kind == "category", f"as --kind {cells.name}={kind} says"
     found = Column.learn(cells).kind
     distinct = cells.nunique()

@@ -12,7 +12,7 @@ from regard.core.errors import UserError
 from regard.tables.cells import read_codes
 from regard.tables.estimator import NPTClassifier, NPTRegressor
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 
 def class_scores(truth: Array, chances: Float[Array, "row class"]) -> dict[str, float]:
@@ -52,7 +52,7 @@ def number_scores(truth: Float[Array, " row"], answers: Float[Array, " row"]) ->
 def score(estimator: NPTClassifier | NPTRegressor, features: pd.DataFrame, target: pd.Series) -> dict[str, float]:
     """Of a fitted estimator on rows whose target is known."""
     if isinstance(estimator, NPTClassifier):
-        truth = read_codes(target, [*estimator.classes_.tolist()]).astype(int)
+        truth = read_codes(target, np.asarray(estimator.classes_).tolist()).astype(int)
         return class_scores(truth, estimator.predict_proba(features))
     return number_scores(target.to_numpy(dtype=np.float64), estimator.predict(features))
 

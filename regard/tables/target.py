@@ -32,7 +32,7 @@ class Scale:
     def straight(cls, numbers: Float[Tensor, " row"]) -> "Scale":
         center, spread = numbers.mean(), numbers.std(correction=0)
         if not spread > 1e-9 * center.abs():  # all the same
-            spread = torch.ones_like(spread)
+            spread = center.abs().clamp(min=1.0)
         return cls(torch.stack([center, center + spread]), torch.tensor([0.0, 1.0], dtype=numbers.dtype))
 
     @classmethod
@@ -40,8 +40,8 @@ class Scale:
         distinct, counts = numbers.sort().values.unique_consecutive(return_counts=True)
         if len(distinct) < 3:
             return cls.straight(numbers)
-        middle = (counts.cumsum(0) - 0.5 * counts) / counts.sum()
-        places = torch.special.ndtri(middle)
+        middle = (counts.cumsum(0) - 0.5 * counts.double()) / counts.sum()
+        places = torch.special.ndtri(middle).to(numbers.dtype)
         chosen = torch.linspace(0, len(distinct) - 1, min(KNOTS, len(distinct))).round().long()
         places = (places - places.mean()) / places.std(correction=0)
         return cls(distinct[chosen], places[chosen])
@@ -66,10 +66,10 @@ def _along(x: Tensor, knots: Tensor, heights: Tensor) -> Tensor:
 class Classes:
     """Labels of any kind by their number, in sorted order."""
 
-    labels: np.ndarray[Any, Any]
+    labels: np.ndarray
 
     @classmethod
-    def learn(cls, y: np.ndarray[Any, Any]) -> tuple["Classes", Float[Tensor, " row"]]:
+    def learn(cls, y: np.ndarray) -> tuple["Classes", Float[Tensor, " row"]]:
         try:
             labels, codes = np.unique(y, return_inverse=True)
         except TypeError:  # texts and numbers have no common order
@@ -83,7 +83,7 @@ class Classes:
         return cls(labels), torch.from_numpy(codes.reshape(-1)).float()
 
 
-def target_columns(y: Any) -> list[np.ndarray[Any, Any]]:
+def target_columns(y: Any) -> list[np.ndarray]:
     """The targets, one or several, every one of them known."""
     if y is None:
         raise ConfigError("requires y to be passed, but the target y is None")
@@ -106,7 +106,7 @@ def target_names(y: Any, count: int) -> list[str | None]:
     return names if len(names) == count else [None] * count
 
 
-def numbers_of(column: np.ndarray[Any, Any]) -> Float[Tensor, " row"]:
+def numbers_of(column: np.ndarray) -> Float[Tensor, " row"]:
     numbers = np.asarray(column, dtype=np.float64)
     far = np.flatnonzero(~(np.abs(numbers) <= LARGEST))
     if len(far):

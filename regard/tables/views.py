@@ -41,11 +41,11 @@ class Table:
 class View:
     rows: Tensor
     columns: Tensor
-    codes: Float[Tensor, "one column code"]
+    codes: Float[Tensor, "one seen code"]
     order: Tensor  # of the classes: the first to the network is order[0]
     scale: Scale | None
 
-    def see(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "one row column"]:
+    def see(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "one row seen"]:
         return values[None, :, self.columns]
 
     def show(self, target: Float[Tensor, " row"]) -> Float[Tensor, "one row"]:
