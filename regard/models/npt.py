@@ -4,12 +4,14 @@ Attention between rows alternates with attention between the attributes of a row
 hidden. Between rows each column looks by itself, which keeps the width (and the parameters) that of one cell.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
+from regard.parts.cache import KeyValues
 from regard.parts.dropout import Dropout
 from regard.parts.embed import CellPredictions, Cells
 from regard.parts.masks import Padding
@@ -64,6 +66,31 @@ class NPTModel(nn.Module):
             x = _along_rows(x, between_rows, valid)
             x = between_columns(x.flatten(0, 1)).unflatten(0, x.shape[:2])
         return self.predict(self.norm(x))
+
+    def read(
+        self, cells: Float[Tensor, "batch row column"], hidden: Bool[Tensor, "batch row column"]
+    ) -> list[KeyValues]:
+        """Known rows by themselves, kept so that `answer` need not read them again."""
+        kept = [KeyValues(cells.shape[1]) for _ in self.rows]
+        self._look(cells, hidden, kept, context=cells.shape[1])
+        return kept
+
+    def answer(
+        self,
+        kept: Sequence[KeyValues],
+        cells: Float[Tensor, "batch row column"],
+        hidden: Bool[Tensor, "batch row column"],
+    ) -> list[Tensor]:
+        """A prediction for every cell of other rows, which see the known ones and are seen by nobody."""
+        return self.predict(self.norm(self._look(cells, hidden, kept, context=0)))
+
+    def _look(self, cells: Tensor, hidden: Tensor, kept: Sequence[KeyValues], context: int) -> States4:
+        x = self.cells(cells, hidden)
+        for between_rows, between_columns, known in zip(self.rows, self.columns, kept, strict=True):
+            y = between_rows(x.transpose(1, 2).flatten(0, 1), cache=(known, None), context=context)
+            x = y.unflatten(0, (len(cells), -1)).transpose(1, 2)
+            x = between_columns(x.flatten(0, 1)).unflatten(0, x.shape[:2])
+        return x
 
 
 def _along_rows(x: States4, block: nn.Module, valid: Bool[Tensor, "batch row"] | None) -> States4:

@@ -82,7 +82,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         with threads(self.n_jobs):
             for place, column in enumerate(self.columns_.columns):
                 where = frame.columns.get_loc(column.name) if self.columns_.named and column.name in frame else place
-                gaps = frame.iloc[:, where].isna().to_numpy()
+                gaps = frame.iloc[:, where].isna().to_numpy(copy=True)
                 if gaps.any() and column.filled:
                     found = self._found(place, values[torch.from_numpy(gaps)])
                     filled.isetitem(where, _put(given.iloc[:, where], gaps, found, column))

@@ -46,7 +46,11 @@ def save(estimator: Any, path: Path, *, overwrite: bool = False, more: Mapping[s
     table.update({f"target.{number}": own.target for number, own in enumerate(estimator.tables_)})
     for number, answers in enumerate(estimator.answers_):
         if isinstance(answers, OwnNetwork):
-            own = {"errors": answers.errors, **{name: getattr(answers.table, name) for name in PREPARED}}
+            own = {
+                "errors": answers.errors,
+                "shown": answers.shown,
+                **{name: getattr(answers.table, name) for name in PREPARED},
+            }
             table.update({f"own.{number}.{name}": value for name, value in own.items()})
     with RunFolder(path).open(overwrite=overwrite) as folder:
         folder.write_weights(weights)
@@ -151,7 +155,8 @@ def _answers(
             if isinstance(config, NPT):
                 cells, center, spread = (kept[f"own.{number}.{name}"] for name in PREPARED)
                 prepared = Prepared(cells, config.categories, center, spread)
-                found.append(OwnNetwork(model, prepared, kept[f"own.{number}.errors"]))
+                shown, errors = (kept[f"own.{number}.{name}"] for name in ("shown", "errors"))
+                found.append(OwnNetwork(model, prepared, shown, errors))
             else:
                 readers.append(read(model, table, int(part["views"]), estimator.seed_))
         if readers:

@@ -10,17 +10,19 @@ errors are added to every answer. So all rows have an interval of one width, and
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.models.npt import NPTModel
+from regard.parts.cache import KeyValues
 from regard.tables.train_here import train_here
 from regard.tables.views import Table
 from regard.tasks import Batch
@@ -28,14 +30,15 @@ from regard.tasks.fill_cells import CellBatch, FillCells
 from regard.tasks.read_table import quantile_levels
 from regard.train import AdamW, CoolDown, Training
 
-MOST_ROWS, CELLS = 1024, 24_000  # of a step
-SHOWN = 2  # times as many are shown when rows are answered
+FEWEST_ROWS, MOST_ROWS, MOST_CELLS = 64, 1024, 24_000  # of a step
+STEPS = 100  # that there shall be time for, with fewer rows in each where needed
+SHOWN = 2  # times as many rows are shown when others are answered
 QUANTILES = 33
 RANDOM = 0.1  # share of the hidden cells that show another row's cell instead of nothing
-ANSWERED_AT_ONCE = 512
+ANSWERED_AT_ONCE = 24_000  # cells
 SPARED = 0.1  # share of the rows whose targets are never asked for
 FEWEST_TO_SPARE = 40  # rows
-MOST_SPARED = 1000
+MOST_SPARED = 300
 FAR = 10.0  # deviations: beyond, a cell is no farther
 
 
@@ -80,11 +83,6 @@ class Prepared:
         last = torch.tensor([max(count - 1, 0) for count in self.categories]).float()
         return torch.where(last > 0, cells.minimum(last), cells.clamp(-FAR, FAR))
 
-    def some(self, most: int, chance: torch.Generator) -> Tensor:
-        """The numbers of rows drawn at random, as many as are read at once."""
-        rows, columns = self.cells.shape
-        return torch.randperm(rows, generator=chance)[: min(most, max(64, most * CELLS // (MOST_ROWS * columns)))]
-
 
 @dataclass(frozen=True)
 class Maskings:
@@ -95,12 +93,13 @@ class Maskings:
     steps: int
     seed: int
     spared: Bool[Tensor, " row"]  # rows whose target is never asked for
+    at_once: int  # rows of a step
     fixed_shape = False
     steps_per_epoch = 1000
 
     def batch(self, step: int) -> CellBatch:
         chance = torch.Generator().manual_seed(seed_for("mask", self.seed, step))
-        rows = self.table.some(MOST_ROWS, chance)
+        rows = torch.randperm(len(self.table.cells), generator=chance)[: self.at_once]
         cells = self.table.cells[rows][None]
         known = ~cells.isnan()
         rate = torch.full((cells.shape[2],), self.masking.features)
@@ -123,11 +122,21 @@ class Maskings:
 class OwnNetwork:
     """A trained network with its table, which answers other rows."""
 
-    def __init__(self, model: NPTModel, table: Prepared, errors: Float[Tensor, " quantile"]):
+    def __init__(
+        self,
+        model: NPTModel,
+        table: Prepared,
+        shown: Int[Tensor, " shown"],
+        errors: Float[Tensor, " quantile"],
+    ):
         self.model, self.table = model.eval(), table
+        self.shown = shown  # numbers of the rows that others are told by
         self.errors = errors  # quantiles of the truth less the answer; none where there are classes
-        chance = torch.Generator().manual_seed(len(table.cells))
-        self._shown = table.some(SHOWN * MOST_ROWS, chance)  # in no order that the table may have
+        self._kept: Sequence[KeyValues] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was read can be read again."""
+        return {**self.__dict__, "_kept": None}
 
     def answer(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row answer"]:
         told = self.tell(self.table.show(values))
@@ -139,12 +148,13 @@ class OwnNetwork:
     @torch.inference_mode()
     def tell(self, asked: Float[Tensor, "row column"]) -> Float[Tensor, "row answer"]:
         """What the network says of the targets of rows that see the known ones, and are seen by nobody."""
-        known, parts = self.table.cells[self._shown], []
-        for part in asked.split(max(1, ANSWERED_AT_ONCE * len(known) // (SHOWN * MOST_ROWS) + 1)):
-            cells = torch.cat([known, part])[None]
-            valid = torch.arange(cells.shape[1])[None] < len(known)
-            parts.append(self.model(cells.nan_to_num(0.0), cells.isnan(), valid)[-1][0, len(known) :])
-        return torch.cat(parts)
+        if self._kept is None:
+            known = self.table.cells[self.shown][None]
+            self._kept = self.model.read(known.nan_to_num(0.0), known.isnan())
+        parts = asked.split(max(1, ANSWERED_AT_ONCE // asked.shape[1]))
+        return torch.cat(
+            [self.model.answer(self._kept, x.nan_to_num(0.0)[None], x.isnan()[None])[-1][0] for x in parts]
+        )
 
 
 def own_network(
@@ -156,32 +166,46 @@ def own_network(
     spared = _spared(table, len(prepared.cells), seed)
     torch.manual_seed(seed_for("own", seed))
     model = NPT(categories=prepared.categories, width=64, layers=4, heads=4, dropout=0.1).build()
-    steps = _steps_within(model, Maskings(prepared, masking, 1, 0, spared), seconds)
+    maskings = _paced(model, Maskings(prepared, masking, 1, seed, spared, FEWEST_ROWS), seconds)
     training = Training(
-        steps=steps,
+        steps=maskings.steps,
         minutes=max(1e-6, seconds - (time.monotonic() - began)) / 60,
         optimiser=AdamW(rate=1e-3, decay=0.0),
         schedule=CoolDown(warmup=10, hold=0.5),
         average=0.99,
-        check_every=steps,
+        check_every=maskings.steps,
         save_minutes=60,
         seed=seed,
     )
-    train_here(model, FillCells(), Maskings(prepared, masking, steps, seed, spared), training)
-    return OwnNetwork(model, prepared, _errors(model, prepared, table, spared))
+    train_here(model, FillCells(), maskings, training)
+    chance = torch.Generator().manual_seed(seed_for("shown", seed))
+    shown = torch.randperm(len(prepared.cells), generator=chance)[: SHOWN * maskings.at_once]
+    return OwnNetwork(model, prepared, shown, _errors(model, prepared, table, spared, shown))
 
 
-def _steps_within(model: NPTModel, probe: Maskings, seconds: float) -> int:
-    """How many steps there is time for, from the time of one or two: shares of the loss follow from the last."""
+def _paced(model: NPTModel, maskings: Maskings, seconds: float) -> Maskings:
+    """As many rows in a step as leave time for enough steps, and as many steps as there is time for.
+
+    The share of the features in the loss follows from the number of steps, so it has to be known before the first.
+    """
     began = time.monotonic()
-    for step in range(2):  # the first also warms up
-        started = time.monotonic()
-        FillCells().loss(model, probe.batch(step)).total.backward()
-        took = time.monotonic() - started
-        if took > 0.1 * seconds:
+    rows, columns = maskings.table.cells.shape
+    most = min(rows, MOST_ROWS, max(FEWEST_ROWS, MOST_CELLS // columns))
+    took = _seconds_of_a_step(model, maskings)  # which also warms up
+    while took < 0.05 * seconds:
+        took = _seconds_of_a_step(model, maskings)
+        if maskings.at_once >= most or 2 * took * STEPS > seconds:
             break
+        maskings = replace(maskings, at_once=min(most, 2 * maskings.at_once))
     model.zero_grad(set_to_none=True)
-    return max(1, int((seconds - (time.monotonic() - began)) / (1.15 * took)))
+    left = seconds - (time.monotonic() - began) - 2 * took  # in the end some rows are read and told once more
+    return replace(maskings, steps=max(1, int(left / (1.15 * took))))
+
+
+def _seconds_of_a_step(model: NPTModel, maskings: Maskings) -> float:
+    began = time.monotonic()
+    FillCells().loss(model, maskings.batch(0)).total.backward()
+    return time.monotonic() - began
 
 
 def _spared(table: Table, rows: int, seed: int) -> Bool[Tensor, " row"]:
@@ -195,14 +219,14 @@ def _spared(table: Table, rows: int, seed: int) -> Bool[Tensor, " row"]:
 
 
 def _errors(
-    model: NPTModel, prepared: Prepared, table: Table, spared: Bool[Tensor, " row"]
+    model: NPTModel, prepared: Prepared, table: Table, spared: Bool[Tensor, " row"], shown: Int[Tensor, " shown"]
 ) -> Float[Tensor, " quantile"]:
     """Quantiles of what the network got wrong; of a table too small to spare rows, how far its targets are apart."""
     if table.classes:
         return torch.empty(0)
     errors = table.target - table.target.mean()
     if spared.any():
-        others = OwnNetwork(model, replace(prepared, cells=prepared.cells[~spared]), torch.empty(0))
+        others = OwnNetwork(model, prepared, shown[~spared[shown]], torch.empty(0))
         asked = prepared.cells[spared]
         truth, asked[:, -1] = asked[:, -1].clone(), torch.nan
         errors = (truth - others.tell(asked)[:, 0]).double() * prepared.spread[-1]
