@@ -4,6 +4,7 @@ from pathlib import Path
 
 import regard
 from regard.core.config import to_yaml
+from regard.loading import holds_table
 from regard.run import METRICS, read_metrics
 
 WORDS = {
@@ -16,6 +17,10 @@ NOT_SCORES = {"step", "seconds", "speed", "rate_share", "skipped"}
 
 def describe_run(path: Path) -> str:
     run = regard.load(path)
+    if holds_table(path):
+        from regard.tables.words import describe
+
+        return describe(path, run)
     parameters = sum(p.numel() for p in run.model.parameters())
     lines = [f"{path}: {type(run.config).__name__}, {parameters:,} parameters"]
     metrics = read_metrics(path)

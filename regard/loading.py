@@ -1,17 +1,39 @@
 """Load whatever a folder holds: a run, a fitted table, or a model of another library."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from regard.run import COLUMNS
+from regard.core.errors import UserError
+from regard.run import COLUMNS, read_config
+
+if TYPE_CHECKING:
+    from regard.tables.keep import Estimator
 
 
 def load(path: str | Path) -> Any:
     """A `Run`, or the estimator of a table, ready to use."""
-    if (Path(path) / COLUMNS).exists():
+    if holds_table(path):
         from regard.tables.keep import load as load_table
 
         return load_table(Path(path))
     from regard.interop import load as load_folder
 
     return load_folder(path)
+
+
+def holds_table(path: str | Path) -> bool:
+    return (Path(path) / COLUMNS).exists()
+
+
+def load_table(path: str | Path) -> "Estimator":
+    """What `regard fit` has made of a table; other runs are refused."""
+    from regard.tables import NPTImputer
+    from regard.tables.keep import load as load_kept
+
+    if not holds_table(path):
+        read_config(Path(path))
+        raise UserError(f"{path}: holds no table; `regard fit` makes a run that does")
+    found = load_kept(Path(path))
+    if isinstance(found, NPTImputer):
+        raise UserError(f"{path}: fills gaps and predicts nothing; use it in Python: regard.load({str(path)!r})")
+    return found

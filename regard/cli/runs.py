@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import regard
 from regard.cli.app import app
+from regard.cli.tables import evaluate_table
 from regard.core.errors import ConfigError
 
 
@@ -36,7 +37,7 @@ def evaluate(
         Run folder.
     files
         Files as in training: running text, labelled texts, or for a translator two parallel files or one of pairs;
-        a summariser is compared with the first words of each document.
+        a summariser is compared with the first words of each document. For a table, one with the target in it.
     json
         Print one JSON object.
     beam
@@ -47,10 +48,14 @@ def evaluate(
         CoNLL-U files with the dependency tree of each source, or of each text that has a label.
     """
     from regard.decode import Beam
+    from regard.loading import holds_table
     from regard.recipes.measure import measure
 
     if not files:
         raise ConfigError("evaluate: name the files to measure by")
+    if holds_table(run):
+        print_scores(evaluate_table(run, files, beam=beam != 1, longest=longest != 256, trees=trees), json)
+        return
     search = Beam(beam) if beam != 1 else None
     scores = measure(regard.load(run), tuple(map(str, files)), longest, beam=search, trees=tuple(map(str, trees)))
     print_scores(scores, json)

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import regard
 from regard.cli.app import app
 from regard.core.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
     from regard.data.trees import Parse
+    from regard.run import Run
 
 
 @app.command
@@ -24,7 +24,7 @@ def classify(run: Path, *, trees: tuple[Path, ...] = ()) -> None:
     trees
         CoNLL-U files with the dependency tree of each line.
     """
-    loaded, lines = regard.load(run), read_lines()
+    loaded, lines = load_run(run), read_lines()
     for label in loaded.classify(lines, read_line_trees(trees, lines)):
         print(label)
 
@@ -44,7 +44,7 @@ def fill(run: Path, *, nbest: int | None = None) -> None:
     """
     from regard.text import GAP
 
-    loaded, lines = regard.load(run), read_lines()
+    loaded, lines = load_run(run), read_lines()
     if nbest is None:
         for line in loaded.fill(lines):
             print(line)
@@ -101,7 +101,7 @@ def generate(
 
     sampling = Sampling(temperature, top_k, top_p, min_p, repetition, seed)
     sys.stdout.write(prompt)
-    for piece in regard.load(run).generate(prompt, tokens, sampling, stop):
+    for piece in load_run(run).generate(prompt, tokens, sampling, stop):
         sys.stdout.write(piece)
         sys.stdout.flush()
     sys.stdout.write("\n")
@@ -122,7 +122,7 @@ def summarise(run: Path, *, beam: int = 1, longest: int = 128) -> None:
     """
     from regard.decode import Beam
 
-    loaded, texts = regard.load(run), read_lines()
+    loaded, texts = load_run(run), read_lines()
     if cut := loaded.how_many_cut(texts):
         print(f"{cut:,} of {len(texts):,} documents are longer than what is read of them: cut", file=sys.stderr)
     for answer in loaded.summarise(texts, longest, beam=Beam(beam) if beam != 1 else None):
@@ -163,7 +163,7 @@ def translate(
 
     if nbest > beam:
         raise ConfigError(f"--nbest {nbest}: a beam of {beam} finds only {beam}; give --beam {nbest} or more")
-    loaded, texts = regard.load(run), read_lines()
+    loaded, texts = load_run(run), read_lines()
     search = Beam(beam) if beam != 1 else None
     parses = read_line_trees(trees, texts)
     found = loaded.translations(texts, longest, beam=search, trees=parses)
@@ -179,6 +179,13 @@ def translate(
                 tree = parses[number - 1] if parses else None
                 cells.append(" ".join(f"{read}-{word}" for read, word in loaded.align(text, one.text, tree)))
             print("\t".join(cells))
+
+
+def load_run(path: Path) -> "Run":
+    """A run that reads text; a table is refused."""
+    from regard.interop import load
+
+    return load(path)
 
 
 def read_line_trees(files: tuple[Path, ...], lines: list[str]) -> "list[Parse] | None":

@@ -126,7 +126,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), stream)
         data = stream.getvalue().to_pybytes()
     else:
-        data = _as_text(frame, "\t" if kind == ".tsv" else ",").encode()
+        data = table_text(frame, "\t" if kind == ".tsv" else ",").encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
@@ -135,7 +135,8 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def _as_text(frame: pd.DataFrame, separator: str) -> str:
+def table_text(frame: pd.DataFrame, separator: str = ",") -> str:
+    """A table as a file has it, safe to open in a spreadsheet."""
     safe = pd.DataFrame({place: _without_formulas(frame.iloc[:, place]) for place in range(frame.shape[1])})
     names = [_without_formula(str(name)) for name in frame.columns]
     # A cell is quoted for its \r only where lines end with one, and the header says what separates all that follows.

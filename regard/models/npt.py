@@ -5,6 +5,7 @@ hidden. Rows are compared as wholes, as in the paper, but every cell is projecte
 number does not grow with the square of the columns.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from regard.core.errors import ConfigError
 from regard.parts.attention import Attention
 from regard.parts.blocks import Block
+from regard.parts.cache import KeyValues
 from regard.parts.dropout import Dropout
 from regard.parts.embed import CellPredictions, Cells
 from regard.parts.masks import Mask, Padding
@@ -73,14 +75,40 @@ class NPTModel(nn.Module):
         valid: Bool[Tensor, "batch row"] | None = None,
     ) -> list[Tensor]:
         """A prediction for every cell of every column; `hidden` cells are those whose value is not shown."""
-        x = self.drop(self.cells(cells, hidden))
         mask = None if valid is None else Padding(valid)
+        x = self._look(self.drop(self.cells(cells, hidden)), lambda layer, x: self.rows[layer](x, mask))
+        return self.predict(self.norm(x))
+
+    def read(
+        self, cells: Float[Tensor, "batch row column"], hidden: Bool[Tensor, "batch row column"]
+    ) -> list[KeyValues]:
+        """Known rows by themselves, kept so that `answer` need not read them again."""
+        kept = [KeyValues(cells.shape[1]) for _ in self.rows]
+        self._keep(cells, hidden, kept, context=cells.shape[1])
+        return kept
+
+    def answer(
+        self,
+        kept: Sequence[KeyValues],
+        cells: Float[Tensor, "batch row column"],
+        hidden: Bool[Tensor, "batch row column"],
+    ) -> list[Tensor]:
+        """A prediction for every cell of other rows, which see the known ones and are seen by nobody."""
+        return self.predict(self.norm(self._keep(cells, hidden, kept, context=0)))
+
+    def _keep(self, cells: Tensor, hidden: Tensor, kept: Sequence[KeyValues], context: int) -> CellStates:
+        def between_rows(layer: int, x: CellStates) -> CellStates:
+            return self.rows[layer](x, cache=(kept[layer], None), context=context)
+
+        return self._look(self.cells(cells, hidden), between_rows)
+
+    def _look(self, x: CellStates, between_rows: Callable[[int, CellStates], CellStates]) -> CellStates:
         for layer in range(self.config.layers):
             if self.config.between != "columns":
-                x = self.rows[layer](x, mask)
+                x = between_rows(layer, x)
             if self.config.between != "rows":
                 x = self.columns[layer](x.flatten(0, 1)).unflatten(0, x.shape[:2])
-        return self.predict(self.norm(x))
+        return x
 
 
 class BetweenRows(nn.Module):
@@ -96,11 +124,26 @@ class BetweenRows(nn.Module):
         heads.attend = attention.build(count, heads.size * columns)
         self.pattern = Tap()
 
-    def forward(self, x: CellStates, memory: None, mask: Mask | None, *_: object) -> CellStates:
+    def forward(
+        self,
+        x: CellStates,
+        memory: Float[Tensor, "batch known column width"] | None = None,
+        mask: Mask | None = None,
+        position: object = None,
+        places: object = None,
+        cache: KeyValues | None = None,
+    ) -> CellStates:
         heads = self.heads
         q = self._long(heads.query_norm(self._split(heads.query(x))))
-        k = heads.share(self._long(heads.key_norm(self._split(heads.key(x)))))
-        v = heads.share(self._long(self._split(heads.value(x))))
+        if memory is not None and cache is not None and cache.length:
+            k, v = cache.stored()
+        else:
+            rows = x if memory is None else memory
+            k = self._long(heads.key_norm(self._split(heads.key(rows))))
+            v = self._long(self._split(heads.value(rows)))
+            if cache is not None:
+                k, v = cache.append(k, v)
+        k, v = heads.share(k), heads.share(v)
         if self.pattern.watched:
             found, pattern = heads.attend.watch(q, k, v, mask)
             self.pattern(pattern)
@@ -109,8 +152,8 @@ class BetweenRows(nn.Module):
         found = found.unflatten(3, (self.columns, -1)).permute(0, 2, 3, 1, 4).flatten(3)
         return heads.out(found)
 
-    def _split(self, x: Tensor) -> Float[Tensor, "batch row column heads size"]:
+    def _split(self, x: Tensor) -> Float[Tensor, "batch rows column heads size"]:
         return x.unflatten(-1, (-1, self.heads.size))
 
-    def _long(self, x: Tensor) -> Float[Tensor, "batch heads row long"]:
+    def _long(self, x: Tensor) -> Float[Tensor, "batch heads rows long"]:
         return x.permute(0, 3, 1, 2, 4).flatten(3)

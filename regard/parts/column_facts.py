@@ -50,7 +50,7 @@ class ColumnFacts:
 
     def describe(
         self, values: Values, own: KnownLabels | None = None
-    ) -> tuple[Float[Tensor, "table row column fact"], Float[Tensor, "table row column near label+1"]]:
+    ) -> tuple[Float[Tensor, "table row column fact"], Float[Tensor, "table row column near said"]]:
         """What each cell is, and what the rows with similar cells say.
 
         `own` are the labels of the first rows, where these were learned from: nobody is told his own label.

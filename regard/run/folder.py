@@ -69,15 +69,27 @@ class RunFolder:
             raise UserError(f"{self.path}: is not writable; choose another folder") from None
         except OSError as error:
             raise UserError(f"{self.path}: cannot be made ({error.strerror})") from None
-        self._sweep()
-        if (self.path / CONFIG).exists() and overwrite:
-            self._clear()
-        elif (self.path / CONFIG).exists() and not resume:
+        if (self.path / CONFIG).exists() and not (resume or overwrite):
+            self.__exit__()
             raise UserError(
                 f"{self.path}: already holds a run; go on with --resume, replace it with --overwrite, "
                 "or choose another folder"
             )
+        self._sweep()
+        if (self.path / CONFIG).exists() and overwrite:
+            self._clear()
         return self
+
+    def check_free(self, *, overwrite: bool) -> None:
+        """Refuse, before any work is done that would be lost, a folder that cannot be taken for a new run."""
+        if self.path.exists() and not self.path.is_dir():
+            raise UserError(f"{self.path}: is a file; a run needs a folder")
+        there = next(folder for folder in (self.path, *self.path.absolute().parents) if folder.exists())
+        if not os.access(there, os.W_OK):
+            raise UserError(f"{self.path}: is not writable; choose another folder")
+        self._refuse_foreign()
+        if (self.path / CONFIG).exists() and not overwrite:
+            raise UserError(f"{self.path}: already holds a run; replace it with --overwrite, or choose another folder")
 
     def _refuse_foreign(self) -> None:
         """A folder with anything in it that is not a run's is somebody's, and stays as it is."""

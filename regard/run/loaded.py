@@ -15,7 +15,7 @@ from regard.data.trees import Parse, match_trees, read_trees
 from regard.decode import Beam, Sampling
 from regard.models import BERT, GPT, FillWords, FromSource, Model, Transformer
 from regard.parts.positions import Tree
-from regard.run.folder import CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
+from regard.run.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
 from regard.tasks import Classify, Summarise, Task
 from regard.tasks.classify import label_chances
 from regard.tasks.fill import Guess, fill, guesses
@@ -149,6 +149,8 @@ def save_run(
 def load_run(path: Path) -> Run:
     """A run folder as a model in evaluation mode with its best weights."""
     settings = read_config(path)
+    if (path / COLUMNS).exists():
+        raise UserError(f"{path}: holds a table; `regard predict`, `explain` and `evaluate` are for it")
     try:
         config = from_dict(Model, settings.get("model"), "model")
         task = from_dict(Task | None, settings.get("task"), "task")

@@ -16,7 +16,7 @@ from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.cells import Cells
 from regard.tables.column import Column, Kind
 from regard.tables.frames import as_frame, has_names
-from regard.tables.remarks import remarks_on
+from regard.tables.remarks import remarks_on, surprises_in
 
 __all__ = ["Cells", "Column", "Columns", "Kind", "as_frame"]
 
@@ -33,7 +33,7 @@ class Columns:
         names = _names(frame)
         for name, kind in kinds.items():
             if name not in names:
-                raise ConfigError(f"kinds: there is no column {name!r}; {_nearest(name, names)}")
+                raise ConfigError(f"kinds: there is no column {name!r}; {nearest(name, names)}")
             if kind not in get_args(Kind):
                 raise ConfigError(f"kinds: {name!r} cannot be {kind!r}; known: {', '.join(get_args(Kind))}")
         columns = [
@@ -68,6 +68,10 @@ class Columns:
         """What a person should know about the cells of this table, a line each."""
         return [line for column, cells in self._matched(as_frame(frame), "NPT") for line in remarks_on(column, cells)]
 
+    def surprises(self, frame: pd.DataFrame) -> list[str]:
+        """What is otherwise in this table than in the one that was learned, a line each."""
+        return [line for column, cells in self._matched(as_frame(frame), "NPT") for line in surprises_in(column, cells)]
+
     def table(self) -> list[tuple[str, str, str, str]]:
         """Name, kind, share filled and some of what was seen, to be shown."""
         return [(column.name, column.kind, f"{column.filled:.0%}", column.seen) for column in self.columns]
@@ -92,7 +96,7 @@ class Columns:
         places = {name: place for place, name in enumerate(_names(frame))}
         for column in self.columns:
             if column.name not in places:
-                raise ConfigError(f"the table has no column {column.name!r}; {_nearest(column.name, list(places))}")
+                raise ConfigError(f"the table has no column {column.name!r}; {nearest(column.name, list(places))}")
         return [(column, frame.iloc[:, places[column.name]].rename(column.name)) for column in self.columns]
 
 
@@ -100,7 +104,7 @@ def _names(frame: pd.DataFrame) -> list[str]:
     return [str(name) if has_names(frame) else f"x{place}" for place, name in enumerate(frame.columns)]
 
 
-def _nearest(name: str, names: list[str], most: int = 300) -> str:
+def nearest(name: str, names: list[str], most: int = 300) -> str:
     """The end of an error line about an unknown column, short also where a table has hundreds."""
     told = did_you_mean(name, names)
     return told if len(told) <= most else f"it has {len(names):,} others"

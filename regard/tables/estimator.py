@@ -1,7 +1,7 @@
 """The scikit-learn face of tables: fit, predict, and the rows that a prediction rested on."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -11,15 +11,17 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.columns import Columns, as_frame
-from regard.tables.evidence import Evidence, cell_weights, row_weights
-from regard.tables.modes import Answers, Blend, auto, in_context, quantiles_of
+from regard.tables.evidence import AT_ONCE, Evidence, cell_weights, row_weights
+from regard.tables.modes import Answers, Blend, auto, check_levels, in_context, quantiles_of
 from regard.tables.own_network import own_network
 from regard.tables.row_counts import repeat_rows
+from regard.tables.target import Classes, numbers_of, target_columns, target_names
+from regard.tables.threads import threads
 from regard.tables.views import Table
 
 Mode = Literal["auto", "in_context", "trained"]
@@ -46,7 +48,7 @@ class _NPT(BaseEstimator):
     def __init__(
         self,
         *,
-        mode: Mode = "auto",
+        mode: str = "auto",
         time_limit: float = 60.0,
         views: int = 8,
         kinds: Mapping[str, str] | None = None,
@@ -62,7 +64,7 @@ class _NPT(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, targets: Sequence[tuple[Tensor, int]], sample_weight: Any, unlabelled: Any) -> None:
+    def _fit(self, X: Any, y: Any, targets: Sequence[tuple[Tensor, int]], sample_weight: Any, unlabelled: Any) -> None:
         """Learn the table once for each target: its numbers, and how many classes it has (0: they are numbers)."""
         self._check(unlabelled)
         frame = as_frame(X)
@@ -70,16 +72,22 @@ class _NPT(BaseEstimator):
             raise ConfigError(f"inconsistent numbers of samples: X has {len(frame)} rows and y {len(targets[0][0])}")
         self.columns_ = Columns.learn(frame, self.kinds)
         self.n_features_in_ = frame.shape[1]
-        if self.columns_.named:
-            self.feature_names_in_ = np.array([column.name for column in self.columns_.columns], dtype=object)
+        self._name_columns()
+        self.target_names_ = target_names(y, len(targets))
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.rows_ = repeat_rows(len(frame), sample_weight, self.seed_)
         cells = self.columns_.encode(frame)
         values, category = torch.from_numpy(cells.values)[self.rows_], torch.from_numpy(cells.category)
         self.tables_ = [Table(values, category, target[self.rows_], classes) for target, classes in targets]
         more = None if unlabelled is None else self._values(unlabelled)
-        with self._threads():
+        with threads(self.n_jobs), torch.random.fork_rng(devices=[]):  # the caller's random numbers stay his
             self.answers_ = [self._learn(table, self.time_limit / len(targets), more) for table in self.tables_]
+
+    def _name_columns(self) -> None:
+        if self.columns_.named:
+            self.feature_names_in_ = np.array([column.name for column in self.columns_.columns], dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
 
     def _learn(self, table: Table, seconds: float, unlabelled: Tensor | None) -> Answers:
         if self.mode == "in_context":
@@ -91,38 +99,41 @@ class _NPT(BaseEstimator):
     def _answers(self, X: Any) -> list[Tensor]:
         check_is_fitted(self)
         values = self._values(X)
-        with self._threads():
+        with threads(self.n_jobs):
             return [learned.answer(values) for learned in self.answers_]
 
     def _values(self, X: Any) -> Tensor:
         return torch.from_numpy(self.columns_.encode(as_frame(X), type(self).__name__).values)
 
-    def _evidence(self, X: Any, predictions: Sequence[Any], targets: np.ndarray[Any, Any], top: int) -> list[Evidence]:
+    def _evidence(self, X: Any, predictions: Sequence[Any], targets: np.ndarray, top: int) -> list[Evidence]:
         """`targets` are those of the known rows, in the words of the table."""
         learned = self.answers_[0]
         if self.many_ or not isinstance(learned, Blend):
             raise ConfigError("evidence: is kept for one target in the modes in_context and auto")
         values = self._values(X)
-        with self._threads():
-            weights = row_weights(learned, values)
-            cells = cell_weights(learned, values, self.columns_.places())
+        numbers, first, own = np.unique(self.rows_.numpy(), return_index=True, return_inverse=True)
+        known, same = self.tables_[0].values.numpy()[first], torch.from_numpy(own.reshape(-1))
         names = [column.name for column in self.columns_.columns]
         found = []
-        for prediction, row, own in zip(predictions, weights, cells, strict=True):
-            heaviest = row.argsort(descending=True)[:top].numpy()
-            rows = self.columns_.decode(self.tables_[0].values.numpy()[heaviest])
-            rows.index = pd.Index(self.rows_.numpy()[heaviest], name="row")
-            rows.insert(0, "target", targets[heaviest], allow_duplicates=True)
-            rows.insert(0, "weight", row.double().numpy()[heaviest], allow_duplicates=True)
-            columns = pd.Series(own.double().numpy(), index=names, name="weight").sort_values(ascending=False)
-            found.append(Evidence(prediction, rows, columns))
+        with threads(self.n_jobs):
+            cells = cell_weights(learned, values, self.columns_.places())
+            weights = (row for part in values.split(AT_ONCE) for row in row_weights(learned, part))
+            for prediction, each, moved in zip(predictions, weights, cells, strict=True):
+                row = torch.zeros(len(numbers)).index_add_(0, same, each)  # a row that counts twice is one row
+                heaviest = row.argsort(descending=True)[:top].numpy()
+                rows = self.columns_.decode(known[heaviest])
+                rows.index = pd.Index(numbers[heaviest], name="row")
+                rows.insert(0, "target", targets[first][heaviest], allow_duplicates=True)
+                rows.insert(0, "weight", row.double().numpy()[heaviest], allow_duplicates=True)
+                columns = pd.Series(moved.double().numpy(), index=names, name="weight").sort_values(ascending=False)
+                found.append(Evidence(prediction, rows, columns))
         return found
 
     def _check(self, unlabelled: Any) -> None:
         if self.mode not in get_args(Mode):
             known = did_you_mean(str(self.mode), get_args(Mode))
             raise ConfigError(f"mode: {self.mode!r} is not a way to predict; {known}")
-        if not self.time_limit > 0:
+        if not 0 < self.time_limit < math.inf:
             raise ConfigError(f"time_limit: must be more than 0 seconds, not {self.time_limit}")
         if self.views < 1:
             raise ConfigError(f"views: must be at least 1, not {self.views}")
@@ -130,17 +141,6 @@ class _NPT(BaseEstimator):
             raise ConfigError("transductive=True and fit(…, unlabelled=…): one needs the other")
         if self.transductive and self.mode != "trained":
             raise ConfigError(f"transductive: only mode 'trained' learns from rows without a target, not {self.mode!r}")
-
-    @contextmanager
-    def _threads(self) -> Iterator[None]:
-        """`n_jobs` threads while this lasts; None: as many as torch has."""
-        before = torch.get_num_threads()
-        if self.n_jobs is not None and self.n_jobs > 0:
-            torch.set_num_threads(self.n_jobs)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, which `regard.load` and the command line take. It holds the known rows."""
@@ -162,12 +162,13 @@ class NPTClassifier(ClassifierMixin, _NPT):
     """Which class each row of a table belongs to, from rows whose class is known."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, unlabelled: Any = None) -> "NPTClassifier":
-        check_classification_targets(y)
-        found = [np.unique(column, return_inverse=True) for column in _target_columns(y)]
+        columns = target_columns(y)
+        for column in columns:
+            check_classification_targets(column)
+        found = [Classes.learn(column) for column in columns]
         self.many_ = len(found) > 1
-        self.classes_ = [labels for labels, _ in found] if self.many_ else found[0][0]
-        targets = [(torch.from_numpy(codes.reshape(-1)).float(), len(labels)) for labels, codes in found]
-        self._fit(X, targets, sample_weight, unlabelled)
+        self.classes_ = [classes.labels for classes, _ in found] if self.many_ else found[0][0].labels
+        self._fit(X, y, [(codes, len(classes.labels)) for classes, codes in found], sample_weight, unlabelled)
         return self
 
     def predict_proba(self, X: Any) -> Any:
@@ -176,7 +177,7 @@ class NPTClassifier(ClassifierMixin, _NPT):
         shares = [(own / own.sum(1, keepdim=True)).numpy() for own in chances]
         return shares if self.many_ else shares[0]
 
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any) -> np.ndarray:
         chances = self.predict_proba(X)
         if not self.many_:
             return np.asarray(self.classes_)[chances.argmax(1)]
@@ -194,18 +195,14 @@ class NPTRegressor(RegressorMixin, _NPT):
     """What number each row of a table has, from rows whose number is known."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, unlabelled: Any = None) -> "NPTRegressor":
-        columns = [np.asarray(column, dtype=np.float64) for column in _target_columns(y)]
-        for column in columns:
-            if not np.isfinite(column).all():
-                raise ConfigError("y: holds NaN or infinity; leave out rows whose target is not known")
+        columns = target_columns(y)
         self.many_ = len(columns) > 1
-        self._fit(X, [(torch.from_numpy(column.copy()), 0) for column in columns], sample_weight, unlabelled)
+        self._fit(X, y, [(numbers_of(column), 0) for column in columns], sample_weight, unlabelled)
         return self
 
-    def predict(self, X: Any, quantiles: Sequence[float] | None = None) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any, quantiles: Sequence[float] | None = None) -> np.ndarray:
         """The mean of each row; or a column for each of these quantiles."""
-        if quantiles is not None and not all(0 < level < 1 for level in quantiles):
-            raise ConfigError(f"quantiles: must lie between 0 and 1, not {list(quantiles)}")
+        check_levels(quantiles or ())
         answers = self._answers(X)
         if quantiles is None:
             found = [answer[:, 0].double().numpy() for answer in answers]
@@ -217,12 +214,3 @@ class NPTRegressor(RegressorMixin, _NPT):
         """For each row the known rows and the columns that its prediction rested on."""
         check_is_fitted(self)
         return self._evidence(X, list(self.predict(X)), self.tables_[0].target.numpy(), top)
-
-
-def _target_columns(y: Any) -> list[np.ndarray[Any, Any]]:
-    if y is None:
-        raise ConfigError("requires y to be passed, but the target y is None")
-    array = y.to_numpy() if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)
-    if array.ndim == 2 and array.shape[1] > 1:
-        return [array[:, place] for place in range(array.shape[1])]
-    return [column_or_1d(array, warn=True)]

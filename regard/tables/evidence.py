@@ -16,6 +16,8 @@ from regard.parts.taps import listen
 from regard.tables.modes import Blend
 from regard.tables.views import Reader
 
+AT_ONCE = 64  # rows: the pattern of each has a weight for every known row in every head
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -37,9 +39,10 @@ def _weights_of(reader: Reader, values: Tensor) -> Tensor:
     total = torch.zeros(len(values), len(reader.table.values))
     for number, view in enumerate(reader.views):
         known = reader.known(number)
-        with listen(reader.model.vote) as heard:
-            reader.model.answer(known, view.see(values))
-        total.index_add_(1, view.rows, heard["pattern"][0].mean(0))
+        for asked, part in zip(values.split(AT_ONCE), total.split(AT_ONCE), strict=True):
+            with listen(reader.model.vote) as heard:
+                reader.model.answer(known, view.see(asked))
+            part.index_add_(1, view.rows, heard["pattern"][0].mean(0))
     return total / len(reader.views)
 
 

@@ -1,5 +1,7 @@
 """Whatever holds a table as a pandas frame: pandas, polars, Arrow, numpy, lists of rows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,15 @@ def as_frame(table: Any) -> pd.DataFrame:
     if isinstance(table, (list, tuple)):
         return _checked(_rows(table))
     return _checked(_array(np.asarray(table)))
+
+
+@contextmanager
+def named(source: object) -> Iterator[None]:
+    """What is wrong with a table, under the name of its file."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}" if str(source) not in str(error) else str(error)) from None
 
 
 def has_names(frame: pd.DataFrame) -> bool:

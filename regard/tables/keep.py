@@ -4,7 +4,8 @@ The known rows are part of the model, which answers by looking at them. Whoever 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,15 @@ from regard.core.files import read_json, write_text
 from regard.core.version import VERSION
 from regard.models import NPT, InContext
 from regard.run import COLUMNS, CONFIG, TABLE, WEIGHTS, RunFolder, read_config, set_weights
+from regard.tables.cells import label
 from regard.tables.columns import Columns
 from regard.tables.estimator import NPTClassifier, NPTRegressor
+from regard.tables.imputer import NPTImputer
 from regard.tables.modes import Answers, Blend, read
 from regard.tables.own_network import OwnNetwork, Prepared
 from regard.tables.views import Reader, Table
 
+PREPARED = ("cells", "center", "spread")
 Estimator = NPTClassifier | NPTRegressor
 ESTIMATORS: dict[str, type[Estimator]] = {"NPTClassifier": NPTClassifier, "NPTRegressor": NPTRegressor}
 
@@ -40,6 +44,14 @@ def save(estimator: Any, path: Path, *, overwrite: bool = False, more: Mapping[s
             weights.update({f"{number}.{place}.{name}": value for name, value in part.model.state_dict().items()})
     table = {"values": estimator.tables_[0].values, "category": estimator.tables_[0].category, "rows": estimator.rows_}
     table.update({f"target.{number}": own.target for number, own in enumerate(estimator.tables_)})
+    for number, answers in enumerate(estimator.answers_):
+        if isinstance(answers, OwnNetwork):
+            own = {
+                "errors": answers.errors,
+                "shown": answers.shown,
+                **{name: getattr(answers.table, name) for name in PREPARED},
+            }
+            table.update({f"own.{number}.{name}": value for name, value in own.items()})
     with RunFolder(path).open(overwrite=overwrite) as folder:
         folder.write_weights(weights)
         tensors.save(path / TABLE, table)
@@ -50,40 +62,87 @@ def save(estimator: Any, path: Path, *, overwrite: bool = False, more: Mapping[s
             "estimator": type(estimator).__name__,
             "settings": _settings(estimator),
             "seed": estimator.seed_,
-            "targets": [_describe(*each) for each in zip(estimator.tables_, _labels(estimator), strict=True)],
+            "targets": [
+                _describe(*each)
+                for each in zip(estimator.target_names_, estimator.tables_, _labels(estimator), strict=True)
+            ],
             "model": learned,
         })  # fmt: skip
 
 
-def load(path: Path) -> Estimator:
+def save_imputer(imputer: NPTImputer, path: Path, *, overwrite: bool = False) -> None:
+    labels = [[label(one) for one in own] for own in imputer.labels_]
+    with RunFolder(path).open(overwrite=overwrite) as folder:
+        folder.write_weights(imputer.network_.state_dict())
+        tensors.save(path / TABLE, {"values": imputer.values_})
+        write_text(path / COLUMNS, json.dumps(imputer.columns_.to_dict(), indent=1, ensure_ascii=False))
+        folder.write_config({
+            "regard": VERSION,
+            "estimator": type(imputer).__name__,
+            "settings": _settings(imputer),
+            "seed": imputer.seed_,
+            "labels": labels,
+            "model": to_dict(imputer.network_.config),
+        })  # fmt: skip
+
+
+def load(path: Path) -> Estimator | NPTImputer:
     """A fitted estimator from its folder."""
     config = read_config(path)
-    try:
+    return _load_imputer(path, config) if config.get("estimator") == "NPTImputer" else _load(path, config)
+
+
+def _load_imputer(path: Path, config: Mapping[str, Any]) -> NPTImputer:
+    with _explained(path):
+        imputer = NPTImputer(**config["settings"])
+        imputer.columns_ = Columns.from_dict(read_json(path / COLUMNS))
+        imputer.n_features_in_ = len(imputer.columns_.columns)
+        imputer._name_columns()
+        imputer.seed_ = int(config["seed"])
+        imputer.values_ = tensors.load(path / TABLE)["values"]
+        imputer.labels_ = [np.array([*own, None], dtype=object)[:-1] for own in config["labels"]]
+        imputer.network_ = from_dict(InContext, config["model"], "model").build().eval()
+        set_weights(imputer.network_, tensors.load(path / WEIGHTS), path / WEIGHTS)
+        imputer._readers = {}
+    return imputer
+
+
+def _load(path: Path, config: Mapping[str, Any]) -> Estimator:
+    with _explained(path):
         estimator = ESTIMATORS[config["estimator"]](**config["settings"])
         estimator.columns_ = Columns.from_dict(read_json(path / COLUMNS))
         estimator.seed_ = int(config["seed"])
         targets = config["targets"]
         estimator.many_ = len(targets) > 1
+        estimator.target_names_ = [own["name"] for own in targets]
         table = tensors.load(path / TABLE)
         values, category, estimator.rows_ = table["values"], table["category"], table["rows"]
         estimator.tables_ = [
             Table(values, category, table[f"target.{number}"], len(own["labels"])) for number, own in enumerate(targets)
         ]
-        estimator.answers_ = _answers(estimator, config["model"], tensors.load(path / WEIGHTS), path)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path / CONFIG}: is no table's ({type(error).__name__}: {error})") from None
-    except ConfigError as error:
-        raise ConfigError(f"{path / CONFIG}: {error}") from None
-    estimator.n_features_in_ = len(estimator.columns_.columns)
-    if estimator.columns_.named:
-        estimator.feature_names_in_ = np.array([column.name for column in estimator.columns_.columns], dtype=object)
-    if isinstance(estimator, NPTClassifier):
-        labels = [np.array(own["labels"], dtype=own["kind"]) for own in targets]
-        estimator.classes_ = labels if estimator.many_ else labels[0]
+        estimator.answers_ = _answers(estimator, config["model"], tensors.load(path / WEIGHTS), table, path)
+        estimator.n_features_in_ = len(estimator.columns_.columns)
+        estimator._name_columns()
+        if isinstance(estimator, NPTClassifier):
+            labels = [np.array(own["labels"], dtype=own["kind"]) for own in targets]
+            estimator.classes_ = labels if estimator.many_ else labels[0]
     return estimator
 
 
-def _answers(estimator: Estimator, learned: Any, weights: Mapping[str, Tensor], path: Path) -> list[Answers]:
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """What is wrong with a folder, in one line."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{path / CONFIG}: {error}") from None
+    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+        raise UserError(f"{path / CONFIG}: is no table's ({type(error).__name__}: {error})") from None
+
+
+def _answers(
+    estimator: Estimator, learned: Any, weights: Mapping[str, Tensor], kept: Mapping[str, Tensor], path: Path
+) -> list[Answers]:
     found: list[Answers] = []
     for number, (parts, table) in enumerate(zip(learned, estimator.tables_, strict=True)):
         readers: list[Reader] = []
@@ -94,7 +153,10 @@ def _answers(estimator: Estimator, learned: Any, weights: Mapping[str, Tensor], 
             own = {name.removeprefix(start): value for name, value in weights.items() if name.startswith(start)}
             set_weights(model, own, path / WEIGHTS)
             if isinstance(config, NPT):
-                found.append(OwnNetwork(model, Prepared.learn(table)))
+                cells, center, spread = (kept[f"own.{number}.{name}"] for name in PREPARED)
+                prepared = Prepared(cells, config.categories, center, spread)
+                shown, errors = (kept[f"own.{number}.{name}"] for name in ("shown", "errors"))
+                found.append(OwnNetwork(model, prepared, shown, errors))
             else:
                 readers.append(read(model, table, int(part["views"]), estimator.seed_))
         if readers:
@@ -106,21 +168,20 @@ def _parts(answers: Answers) -> list[tuple[Any, float]]:
     return list(zip(answers.readers, answers.shares, strict=True)) if isinstance(answers, Blend) else [(answers, 1.0)]
 
 
-def _settings(estimator: Estimator) -> dict[str, Any]:
+def _settings(estimator: Estimator | NPTImputer) -> dict[str, Any]:
     settings = {**estimator.get_params(deep=False), "random_state": estimator.seed_}
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in settings.items()}
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value.item() if isinstance(value, np.generic) else value
+        for name, value in settings.items()
+    }
 
 
-def _labels(estimator: Estimator) -> list[np.ndarray[Any, Any]]:
+def _labels(estimator: Estimator) -> list[np.ndarray]:
     if not isinstance(estimator, NPTClassifier):
         return [np.empty(0)] * len(estimator.tables_)
     return list(estimator.classes_) if estimator.many_ else [np.asarray(estimator.classes_)]
 
 
-def _describe(table: Table, labels: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _describe(name: str | None, table: Table, labels: np.ndarray) -> dict[str, Any]:
     kind = "object" if labels.dtype == object else str(labels.dtype)
-    return {"rows": len(table.values), "kind": kind, "labels": [_plain(label) for label in labels.tolist()]}
-
-
-def _plain(label: Any) -> Any:
-    return label if isinstance(label, str | bool | int | float) else str(label)
+    return {"name": name, "rows": len(table.values), "kind": kind, "labels": [label(one) for one in labels.tolist()]}

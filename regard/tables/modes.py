@@ -4,7 +4,7 @@ Each gives something that answers rows.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.core.errors import ConfigError
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
 from regard.tables.shipped import shipped_reader
@@ -22,6 +23,7 @@ from regard.tasks.read_table import quantile_levels
 FEWEST_TO_TUNE = 60  # rows: fewer teach less than what they are needed for, to be read
 FOLDS = 3  # networks that are tuned, each with other rows held out
 HELD_OUT = 0.2
+MOST_HELD_OUT = 1000  # rows: more would take time and say the same
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the tuned networks in the answer
 
 
@@ -55,35 +57,50 @@ def in_context(table: Table, views: int, seed: int) -> Blend:
 
 
 def auto(table: Table, views: int, seed: int, seconds: float) -> Blend:
-    """The shipped network, and copies of it that went on training on the table; held-out rows say how much of each."""
-    began = time.monotonic()
-    if len(table.values) < FEWEST_TO_TUNE:
+    """The shipped network, and copies of it that went on training on the table; held-out rows say how much of each.
+
+    As many folds are tuned as there is time for; where there is none for even one, the table is only read.
+    """
+    if len(table.values) < FEWEST_TO_TUNE or table.classes == 1:
         return in_context(table, views, seed)
-    shipped = shipped_reader()
+    began = time.monotonic()
+    shipped, looks = shipped_reader(), max(2, views // 2)
+    splits = _folds(table, seed)
+    looked = time.monotonic()
+    read(shipped, splits[0][0], 1, seed).answer(splits[0][1].values)
+    looking = 2 * looks * (time.monotonic() - looked)  # of a fold: before and after it is tuned
+    folds = min(FOLDS, int(seconds / (2 * looking)))
     tuned, told, plain, truth = [], [], [], []
-    for number, (rest, held_out) in enumerate(_folds(table, seed)):
-        left = 0.75 * seconds - (time.monotonic() - began)
-        if number and left < 0.2 * seconds / FOLDS:
+    for number, (rest, held_out) in enumerate(splits[:folds]):
+        left = 0.9 * seconds - (time.monotonic() - began)
+        tuning = left / (folds - number) - looking
+        if tuning <= 0:
             break
-        plain.append(read(shipped, rest, views, seed).answer(held_out.values))
-        tuned.append(tune(shipped, rest, held_out, left / (FOLDS - number), seed_for("tune", seed, number)))
-        told.append(read(tuned[-1], rest, views, seed).answer(held_out.values))
+        plain.append(read(shipped, rest, looks, seed).answer(held_out.values))
+        tuned.append(tune(shipped, rest, held_out, tuning, seed_for("tune", seed, number)))
+        told.append(read(tuned[-1], rest, looks, seed).answer(held_out.values))
         truth.append(held_out.target)
+    if not tuned:
+        return in_context(table, views, seed)
     share = _best_share(torch.cat(plain), torch.cat(told), torch.cat(truth), table.classes)
     parts = [(shipped, 1 - share), *((model, share / len(tuned)) for model in tuned)]
-    used = [(read(model, table, max(2, views // 2), seed), part) for model, part in parts if part > 0]
+    used = [(read(model, table, looks, seed), part) for model, part in parts if part > 0]
     return Blend([reader for reader, _ in used], [part for _, part in used])
 
 
-def _folds(table: Table, seed: int) -> Iterator[tuple[Table, Table]]:
+def _folds(table: Table, seed: int) -> list[tuple[Table, Table]]:
     """Rows to learn from and rows held out, three times, no row held out twice."""
     count = len(table.values)
     order = torch.randperm(count, generator=torch.Generator().manual_seed(seed_for("folds", seed)))
     if table.classes:  # each class is spread over the folds
         order = order[table.target[order].argsort(stable=True)]
     turn = torch.arange(count) % round(1 / HELD_OUT)
+    folds = []
     for fold in range(FOLDS):
-        yield table.rows(order[turn != fold].sort().values), table.rows(order[turn == fold])
+        held_out = order[turn == fold]
+        some = torch.linspace(0, len(held_out) - 1, min(len(held_out), MOST_HELD_OUT)).round().long()
+        folds.append((table.rows(order[turn != fold].sort().values), table.rows(held_out[some])))
+    return folds
 
 
 def _best_share(plain: Tensor, tuned: Tensor, truth: Tensor, classes: int) -> float:
@@ -98,6 +115,11 @@ def _best_share(plain: Tensor, tuned: Tensor, truth: Tensor, classes: int) -> fl
     losses = {share: loss(share) for share in SHARES}
     best = min(losses, key=lambda share: losses[share])
     return best if losses[best] < 0.98 * losses[0.5] else 0.5
+
+
+def check_levels(levels: Sequence[float]) -> None:
+    if not all(0 < level < 1 for level in levels):
+        raise ConfigError(f"quantiles: must lie between 0 and 1, not {list(levels)}")
 
 
 def quantiles_of(answer: Float[Tensor, "row answer"], levels: Sequence[float]) -> Float[Tensor, "row level"]:

@@ -26,13 +26,26 @@ def remarks_on(column: Column, cells: pd.Series) -> Iterator[str]:
         yield _constant(column, filled)
 
 
-def _on_categories(column: Column, filled: pd.Series) -> Iterator[str]:
+def surprises_in(column: Column, cells: pd.Series) -> Iterator[str]:
+    """Only what is otherwise than it was when the column was learned."""
+    filled = cells.dropna()
+    if column.filled and filled.empty:
+        yield f"{column.name!r}: is empty"
+    elif column.filled and column.kind == "category":
+        yield from _unseen(column, filled)
+
+
+def _unseen(column: Column, filled: pd.Series) -> Iterator[str]:
     codes = read_codes(filled, column.categories)
     new = filled[codes == len(column.categories)].map(str).unique()
     if len(new):
         shown = ", ".join(repr(value[:30]) for value in new[:3]) + (", …" if len(new) > 3 else "")
         count = int((codes == len(column.categories)).sum())
         yield f"{column.name!r}: {count:,} of {len(filled):,} cells hold what training never saw: {shown}"
+
+
+def _on_categories(column: Column, filled: pd.Series) -> Iterator[str]:
+    yield from _unseen(column, filled)
     distinct = filled.map(str).nunique()
     if distinct == 1:
         yield _constant(column, filled)

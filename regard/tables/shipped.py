@@ -14,14 +14,14 @@ FOLDER = Path(__file__).parent / "weights"
 
 def shipped_reader() -> InContextModel:
     """A copy of the network, for the caller to keep or to train on."""
-    config, weights = _files()
+    config, weights = _files(FOLDER)
     model = config.build()
     model.load_state_dict({name: value.float() for name, value in weights.items()})
     return model.eval()
 
 
 @cache
-def _files() -> tuple[InContext, dict[str, tensors.Tensor]]:
-    if not (FOLDER / "reader.safetensors").exists():
-        raise UserError(f"{FOLDER}: holds no weights; `regard pretrain tables` makes them")
-    return from_yaml(InContext, FOLDER / "reader.yaml"), dict(tensors.load(FOLDER / "reader.safetensors"))
+def _files(folder: Path) -> tuple[InContext, dict[str, tensors.Tensor]]:
+    if not (folder / "reader.safetensors").exists():
+        raise UserError(f"{folder}: holds no weights; `regard pretrain tables` makes them")
+    return from_yaml(InContext, folder / "reader.yaml"), dict(tensors.load(folder / "reader.safetensors"))

@@ -4,11 +4,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float
+from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
+from regard.core.errors import ConfigError
+from regard.tables.cells import LARGEST
+
 KNOTS = 512  # points by which a bent scale is kept
+MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True)
@@ -24,9 +30,9 @@ class Scale:
 
     @classmethod
     def straight(cls, numbers: Float[Tensor, " row"]) -> "Scale":
-        center, spread = numbers.mean(), numbers.std(correction=0).clamp(min=1e-12)
+        center, spread = numbers.mean(), numbers.std(correction=0)
         if not spread > 1e-9 * center.abs():  # all the same
-            spread = torch.ones_like(spread)
+            spread = center.abs().clamp(min=1.0)
         return cls(torch.stack([center, center + spread]), torch.tensor([0.0, 1.0], dtype=numbers.dtype))
 
     @classmethod
@@ -34,8 +40,8 @@ class Scale:
         distinct, counts = numbers.sort().values.unique_consecutive(return_counts=True)
         if len(distinct) < 3:
             return cls.straight(numbers)
-        middle = (counts.cumsum(0) - 0.5 * counts) / counts.sum()
-        places = torch.special.ndtri(middle)
+        middle = (counts.cumsum(0) - 0.5 * counts.double()) / counts.sum()
+        places = torch.special.ndtri(middle).to(numbers.dtype)
         chosen = torch.linspace(0, len(distinct) - 1, min(KNOTS, len(distinct))).round().long()
         places = (places - places.mean()) / places.std(correction=0)
         return cls(distinct[chosen], places[chosen])
@@ -60,9 +66,50 @@ def _along(x: Tensor, knots: Tensor, heights: Tensor) -> Tensor:
 class Classes:
     """Labels of any kind by their number, in sorted order."""
 
-    labels: np.ndarray[Any, Any]
+    labels: np.ndarray
 
     @classmethod
-    def learn(cls, y: np.ndarray[Any, Any]) -> tuple["Classes", Float[Tensor, " row"]]:
-        labels, codes = np.unique(y, return_inverse=True)
+    def learn(cls, y: np.ndarray) -> tuple["Classes", Float[Tensor, " row"]]:
+        try:
+            labels, codes = np.unique(y, return_inverse=True)
+        except TypeError:  # texts and numbers have no common order
+            kinds = sorted({type(label).__name__ for label in y})
+            raise ConfigError(f"y: mixes labels of several kinds ({', '.join(kinds)}); write all as text") from None
+        if len(labels) > MOST_CLASSES:
+            raise ConfigError(
+                f"y: has {len(labels):,} classes, more than the {MOST_CLASSES:,} that can be told apart; if they are "
+                "numbers, NPTRegressor is for them"
+            )
         return cls(labels), torch.from_numpy(codes.reshape(-1)).float()
+
+
+def target_columns(y: Any) -> list[np.ndarray]:
+    """The targets, one or several, every one of them known."""
+    if y is None:
+        raise ConfigError("requires y to be passed, but the target y is None")
+    array = y.to_numpy() if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)
+    many = array.ndim == 2 and array.shape[1] > 1
+    columns = [array[:, place] for place in range(array.shape[1])] if many else [column_or_1d(array, warn=True)]
+    for column in columns:
+        missing = np.flatnonzero(pd.isna(column))
+        if len(missing):
+            told = f"row {missing[0]} (counted from 0) has no target; leave out rows whose target is not known"
+            raise ConfigError(f"Input y contains NaN: {told}")
+    return columns
+
+
+def target_names(y: Any, count: int) -> list[str | None]:
+    """The names of so many targets, where they come with some."""
+    names = getattr(y, "columns", None)
+    names = [getattr(y, "name", None)] if names is None else list(names)
+    names = [name if isinstance(name, str) and name else None for name in names]
+    return names if len(names) == count else [None] * count
+
+
+def numbers_of(column: np.ndarray) -> Float[Tensor, " row"]:
+    numbers = np.asarray(column, dtype=np.float64)
+    far = np.flatnonzero(~(np.abs(numbers) <= LARGEST))
+    if len(far):
+        told = f"row {far[0]} (counted from 0) is {numbers[far[0]]:g}"
+        raise ConfigError(f"Input y contains infinity or a value too large for 32 bits: {told}")
+    return torch.from_numpy(numbers.copy())

@@ -4,23 +4,20 @@ That is the stochastic masking of targets of the Non-Parametric Transformer, for
 from many tables. The rows that will be predicted have no part in it.
 """
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Generator, Tensor
 
-from regard.core import tensors
 from regard.core.machine import seed_for
 from regard.data.table_batch import TableBatch, TableGroups
 from regard.models.in_context import COLUMN_CODE, InContextModel
-from regard.run import WEIGHTS, RunFolder
 from regard.tables.target import Scale
-from regard.tables.views import MOST_COLUMNS, Table
+from regard.tables.train_here import train_here
+from regard.tables.views import MOST_COLUMNS, Table, draw_view
 from regard.tasks import Batch, ReadTable
-from regard.train import AdamW, Cosine, Loop, Training
+from regard.train import AdamW, Cosine, Training
 
 CELLS = 24_000  # of a step
 
@@ -31,7 +28,7 @@ class Splits:
 
     table: Table
     seed: int
-    held_out: Table | None = None  # rows that `once` asks, with all of the table shown
+    held_out: Table | None = None  # rows that `once` asks, with all of the table shown that is read at once
     fixed_shape = False
     steps_per_epoch = 100
 
@@ -46,10 +43,11 @@ class Splits:
     def once(self) -> Iterator[Batch]:
         assert self.held_out is not None
         chance = torch.Generator().manual_seed(seed_for("held out", self.seed))
-        values = torch.cat([self.table.values, self.held_out.values])
-        target = torch.cat([self.table.target, self.held_out.target])
-        whole = Table(values, self.table.category, target, self.table.classes)
-        yield TableGroups([_split(whole, len(self.table.target), chance)])
+        shown = self.table.rows(draw_view(self.table, 0, self.seed).rows)
+        values = torch.cat([shown.values, self.held_out.values])
+        target = torch.cat([shown.target, self.held_out.target])
+        whole = Table(values, shown.category, target, shown.classes)
+        yield TableGroups([_split(whole, len(shown.target), chance)])
 
 
 def _split(table: Table, known: int, chance: Generator) -> TableBatch:
@@ -85,7 +83,5 @@ def tune(model: InContextModel, table: Table, held_out: Table, seconds: float, s
         seed=seed,
     )
     splits = Splits(table, seed, held_out)
-    with tempfile.TemporaryDirectory() as place, RunFolder(Path(place) / "run").open() as folder:
-        Loop(own, ReadTable(), splits, training, folder, splits, speaks=False).run()
-        own.load_state_dict(tensors.load(folder.path / WEIGHTS))
-    return own.eval()
+    train_here(own, ReadTable(), splits, training, splits)
+    return own

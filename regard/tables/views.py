@@ -7,6 +7,7 @@ parts that differ from view to view.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -20,6 +21,7 @@ from regard.tasks.read_table import class_chances
 MOST_ROWS = 3000  # read at once
 MOST_COLUMNS = 64
 CELLS_AT_ONCE = 60_000  # answered in one pass, which bounds memory
+LABELS_AT_ONCE = 30_000_000  # cells × classes: each cell is told what it says about each class
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,11 @@ class Table:
 class View:
     rows: Tensor
     columns: Tensor
-    codes: Float[Tensor, "one column code"]
+    codes: Float[Tensor, "one seen code"]
     order: Tensor  # of the classes: the first to the network is order[0]
     scale: Scale | None
 
-    def see(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "one row column"]:
+    def see(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "one row seen"]:
         return values[None, :, self.columns]
 
     def show(self, target: Float[Tensor, " row"]) -> Float[Tensor, "one row"]:
@@ -58,9 +60,10 @@ def draw_view(table: Table, number: int, seed: int) -> View:
     scale = None
     if not table.classes:
         scale = Scale.bent(table.target) if number % 2 else Scale.straight(table.target)
+    rows = _some_rows(table, chance)
     return View(
-        rows=_some_rows(table, chance),
-        columns=_some_columns(table, chance),
+        rows=rows,
+        columns=_some_columns(table.rows(rows), chance),
         codes=torch.randn(1, min(table.values.shape[1], MOST_COLUMNS), COLUMN_CODE, generator=chance),
         order=torch.randperm(max(table.classes, 1), generator=chance),
         scale=scale,
@@ -69,8 +72,9 @@ def draw_view(table: Table, number: int, seed: int) -> View:
 
 def _some_rows(table: Table, chance: Generator) -> Tensor:
     """All of them or, of a large table, a part in which rare classes are not lost."""
-    count = len(table.values)
-    if count <= MOST_ROWS:
+    count, columns = table.values.shape
+    most = min(MOST_ROWS, max(MOST_ROWS // 10, LABELS_AT_ONCE // (max(table.classes, 1) * min(columns, MOST_COLUMNS))))
+    if count <= most:
         return torch.arange(count)
     keys = torch.rand(count, generator=chance)
     if table.classes:
@@ -80,9 +84,9 @@ def _some_rows(table: Table, chance: Generator) -> Tensor:
         turn = torch.cat([torch.arange(int(size)) for size in sizes])
         share = (sizes.double() / count)[table.target.long()[order]]
         needed = torch.empty(count, dtype=torch.double)
-        needed[order] = turn / (share * MOST_ROWS).clamp(min=16)
-        return needed.argsort()[:MOST_ROWS].sort().values
-    return keys.argsort()[:MOST_ROWS].sort().values
+        needed[order] = turn / (share * most).clamp(min=16)
+        return needed.argsort()[:most].sort().values
+    return keys.argsort()[:most].sort().values
 
 
 def _some_columns(table: Table, chance: Generator) -> Tensor:
@@ -116,6 +120,10 @@ class Reader:
         self.model, self.table, self.views = model.eval(), table, list(views)
         self._known: list[Known | None] = [None] * len(views)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What was read can be read again, and would make a pickle many times as large."""
+        return {**self.__dict__, "_known": [None] * len(self.views)}
+
     def answer(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row answer"]:
         """The probability of each class; or the mean and the quantiles of a number, on its own scale."""
         answers = [self._answer(number, values) for number in range(len(self.views))]
@@ -124,9 +132,9 @@ class Reader:
     @torch.inference_mode()
     def _answer(self, number: int, values: Tensor) -> Tensor:
         view, known = self.views[number], self.known(number)
-        at_once = max(1, CELLS_AT_ONCE // (len(view.columns) + 4))
-        parts = [self.model.answer(known, view.see(part))[0] for part in values.split(at_once)]
-        return self._plain(view, torch.cat(parts) if parts else torch.empty(0, 1))
+        at_once = CELLS_AT_ONCE // ((len(view.columns) + 4) * (1 + self.table.classes // 30))
+        parts = [self.model.answer(known, view.see(part))[0] for part in values.split(max(1, at_once))]
+        return self._plain(view, torch.cat(parts))
 
     def known(self, number: int) -> Known:
         """What a view has read of the table: read once, then kept."""

@@ -304,6 +304,15 @@ class TestTable:
         before, after = model(**self.given), model(**self.given | {"cells": cells})
         assert not torch.allclose(before[0][:, 0], after[0][:, 0])
 
+    def test_rows_that_were_read_once_answer_others_like_all_at_once(self):
+        """New rows see the known ones, and are seen by nobody."""
+        model, (cells, hidden) = build(BASES[NPT]).eval(), (self.given["cells"], self.given["hidden"])
+        whole = model(cells, hidden, (torch.arange(23) < 17).expand(2, -1))
+        kept = model.read(cells[:, :17], hidden[:, :17])
+        for rows in (slice(17, 23), slice(19, 20)):
+            for told, expected in zip(model.answer(kept, cells[:, rows], hidden[:, rows]), whole, strict=True):
+                close(told, expected[:, rows])
+
     def test_columns_are_told_apart(self):
         model = build(NPT(categories=(0, 0), width=16, layers=1, heads=2))
         cells, hidden = torch.randn(1, 4, 2), torch.zeros(1, 4, 2).bool()

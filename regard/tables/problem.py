@@ -1,0 +1,89 @@
+"""A table and what is asked of it: which column is the target, and whether that names classes or is a number."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from regard.core.errors import ConfigError, UserError
+from regard.data.table_files import read_table
+from regard.tables.cells import label
+from regard.tables.column import Column
+from regard.tables.columns import nearest
+
+Task = Literal["auto", "classify", "regress"]
+FEW = 10  # different whole numbers that count as classes
+ROWS_OF_EACH = 5  # and how many rows each then has, on average
+
+
+@dataclass(frozen=True)
+class Problem:
+    features: pd.DataFrame
+    target: pd.Series  # of the same rows, each of them known
+    rows: np.ndarray  # their numbers in the file, from 0
+    left_out: int  # rows without a target
+    classifies: bool
+    why: str  # classes, or numbers
+
+
+def pose(path: Path, target: str, task: Task = "auto", kinds: Mapping[str, str] | None = None) -> Problem:
+    """The rows of a file whose target is known; `kinds` may say of the target too what it is."""
+    frame = read_table(path)
+    if target not in frame:
+        raise ConfigError(f"{path}: has no column {target!r}; {nearest(target, list(frame))}")
+    if frame.shape[1] == 1:
+        raise UserError(f"{path}: has no column but {target!r}, so there is nothing to tell it from")
+    there = frame[target].notna().to_numpy()
+    if not there.any():
+        raise UserError(f"{path}: {target!r} is empty in every row, so there is nothing to learn")
+    cells = frame.loc[there, target].reset_index(drop=True)
+    kind = (kinds or {}).get(target)
+    if kind not in (None, "number", "category"):
+        raise ConfigError(f"--kind {target}={kind}: a target is a number or a category")
+    classifies, why = _task(path, cells, task, kind)
+    cells = _labels(cells) if classifies else _numbers(path, cells)
+    if cells.nunique() == 1:
+        raise UserError(f"{path}: {target!r} is {label(cells[0])!r} in every row, so there is nothing to tell apart")
+    features = frame.drop(columns=target)[there].reset_index(drop=True)
+    return Problem(features, cells, np.flatnonzero(there), int((~there).sum()), classifies, why)
+
+
+def _task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> tuple[bool, str]:
+    """Whether the target names classes, and why."""
+    if task != "auto":
+        return task == "classify", f"as --task {task} says"
+    if kind is not None:
+        return kind == "category", f"as --kind {cells.name}={kind} says"
+    found = Column.learn(cells).kind
+    distinct = cells.nunique()
+    if found == "date":
+        raise UserError(f"{path}: {cells.name!r} holds dates; turn them into days, or say --task classify")
+    if found == "category":
+        if len(cells) > 50 and distinct > 0.5 * len(cells):
+            raise UserError(
+                f"{path}: {cells.name!r} holds {distinct:,} different texts in {len(cells):,} rows, which are no "
+                "classes; say --task classify if they are"
+            )
+        return True, f"it holds {distinct:,} different {'texts' if distinct > 2 else 'values'}"
+    numbers = cells.to_numpy(dtype=np.float64)
+    if distinct <= FEW and len(cells) >= ROWS_OF_EACH * distinct and (numbers == numbers.round()).all():
+        return True, f"it holds only {distinct} different whole numbers; --task regress if they are amounts"
+    return False, f"it holds {distinct:,} different numbers"
+
+
+def _labels(cells: pd.Series) -> pd.Series:
+    """Classes as JSON keeps them, of one kind."""
+    labels = [label(value) for value in cells]
+    if len({type(value) for value in labels}) > 1:
+        labels = [str(value) for value in labels]
+    return pd.Series(np.array(labels, dtype=object), name=cells.name).infer_objects()
+
+
+def _numbers(path: Path, cells: pd.Series) -> pd.Series:
+    try:
+        return pd.Series(pd.to_numeric(cells).to_numpy(dtype=np.float64), name=cells.name)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{path}: {cells.name!r} is no column of numbers ({error}); say --task classify") from None

@@ -1,0 +1,76 @@
+"""How good predictions are: AUC, accuracy and log-loss of classes; RMSE, MAE and R² of numbers."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from sklearn.metrics import roc_auc_score
+
+from regard.core.errors import UserError
+from regard.tables.cells import read_codes
+from regard.tables.estimator import NPTClassifier, NPTRegressor
+
+Array = np.ndarray
+
+
+def class_scores(truth: Array, chances: Float[Array, "row class"]) -> dict[str, float]:
+    """`truth` counts the columns of `chances`; what it counts beyond them is a class that nobody knew of.
+
+    A row of an unknown class is told wrong. It has no part in AUC and log-loss, which need a probability for it.
+    """
+    right = float((chances.argmax(1) == truth).mean())
+    known = truth < chances.shape[1]
+    truth, chances = truth[known], chances[known]
+    scores = {"accuracy": right}
+    if len(truth):
+        own = np.clip(chances[np.arange(len(truth)), truth], 1e-15, 1)
+        scores["log_loss"] = float(-np.log(own).mean())
+    if len(np.unique(truth)) > 1:
+        scores = {"auc": auc(truth, chances), **scores}
+    return scores
+
+
+def auc(truth: Array, chances: Float[Array, "row class"]) -> float:
+    """Of two classes the area under the curve; of more the mean over their pairs (Hand and Till, 2001)."""
+    found = []
+    for pair in combinations(np.unique(truth), 2):
+        rows = np.isin(truth, pair)
+        found += [roc_auc_score(truth[rows] == side, chances[rows, side]) for side in pair]
+    return float(np.mean(found))
+
+
+def number_scores(truth: Float[Array, " row"], answers: Float[Array, " row"]) -> dict[str, float]:
+    off, around = truth - answers, truth - truth.mean()
+    scores = {"rmse": float(np.sqrt(np.mean(off**2))), "mae": float(np.abs(off).mean())}
+    if np.square(around).sum() > 0:  # one row, or rows that are all alike, have no R²
+        scores["r2"] = float(1 - np.square(off).sum() / np.square(around).sum())
+    return scores
+
+
+def score(estimator: NPTClassifier | NPTRegressor, features: pd.DataFrame, target: pd.Series) -> dict[str, float]:
+    """Of a fitted estimator on rows whose target is known."""
+    if isinstance(estimator, NPTClassifier):
+        truth = read_codes(target, np.asarray(estimator.classes_).tolist()).astype(int)
+        return class_scores(truth, estimator.predict_proba(features))
+    return number_scores(target.to_numpy(dtype=np.float64), estimator.predict(features))
+
+
+def measure(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, source: str) -> dict[str, Any]:
+    """Scores on a table that holds the target too, with what was counted."""
+    name = estimator.target_names_[0]
+    if estimator.many_ or name is None:
+        raise UserError("only a run with one target, whose name is known, can be measured by a file")
+    if name not in frame:
+        raise UserError(f"{source}: has no column {name!r}, so there is nothing to compare predictions with")
+    there = frame[name].notna()
+    if not there.any():
+        raise UserError(f"{source}: {name!r} is empty in every row, so there is nothing to compare predictions with")
+    cells, features = frame.loc[there, name], frame[there].drop(columns=name)
+    if isinstance(estimator, NPTRegressor) and not pd.api.types.is_numeric_dtype(cells.dtype):
+        raise UserError(f"{source}: {name!r} is no column of numbers, as it was in training")
+    scores: dict[str, Any] = {**score(estimator, features, cells), "rows": int(there.sum())}
+    if not there.all():
+        scores["left_out"] = int((~there).sum())  # rows without a target
+    return scores

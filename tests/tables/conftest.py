@@ -1,0 +1,46 @@
+"""Tables are tested with a tiny network of random weights in place of the shipped one: contracts need no knowledge."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.core import tensors
+from regard.core.config import to_yaml
+from regard.models import InContext
+from regard.parts.feed import SquaredReLU
+from regard.tables import shipped
+
+REAL = shipped.FOLDER
+
+
+def write_tiny_reader(folder: Path) -> Path:
+    config = InContext(
+        width=32, layers=2, heads=2, cell_width=16, cell_heads=2, thinking=4, feed=SquaredReLU(hidden=32)
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = config.build()
+        for parameter in model.parameters():  # what begins with zeros would hide a mistake
+            torch.nn.init.normal_(parameter, std=0.2)
+    tensors.save(folder / "reader.safetensors", model.state_dict())
+    (folder / "reader.yaml").write_text(to_yaml(config))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_reader(tmp_path_factory.mktemp("weights"))
+
+
+@pytest.fixture(autouse=True)
+def _shipped(tiny_reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipped, "FOLDER", tiny_reader)
+
+
+@pytest.fixture
+def real_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights that come with the package, for tests of what they know."""
+    if not (REAL / "reader.safetensors").exists():
+        pytest.skip("the weights that come with the package are not here yet")
+    monkeypatch.setattr(shipped, "FOLDER", REAL)

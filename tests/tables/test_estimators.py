@@ -1,0 +1,446 @@
+"""The estimators of tables: scikit-learn's contract, every kind of table, and what is kept of them."""
+
+import io
+import pickle
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
+
+import regard
+from regard.core.errors import ConfigError, UserError
+from regard.models.in_context import InContextModel
+from regard.models.npt import NPTModel
+from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, own_network
+from regard.tasks.read_table import LEAST
+
+ESTIMATORS = [NPTClassifier, NPTRegressor]
+MODES = ["in_context", "auto", "trained"]
+QUICK = {"mode": "in_context", "views": 2, "random_state": 0}
+
+# What cannot hold for a network that reads its training rows in 32 bits.
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": "sums in 32 bits depend on the order of the rows, and so does "
+    "which of two equal targets counts as the larger",
+    "check_do_not_raise_errors_in_init_or_set_params": "here, under test, every annotation is a check",
+}
+
+
+class Ignorant:
+    """Random weights know nothing, so how well they predict is not asked."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        for kind in (tags.classifier_tags, tags.regressor_tags):
+            if kind is not None:
+                kind.poor_score = True
+        return tags
+
+
+class IgnorantClassifier(Ignorant, NPTClassifier):
+    pass
+
+
+class IgnorantRegressor(Ignorant, NPTRegressor):
+    pass
+
+
+def failed(estimator: Any) -> dict[str, str]:
+    told = check_estimator(estimator, expected_failed_checks=EXPECTED, on_fail=None, on_skip=None)
+    assert len(told) > 40
+    return {one["check_name"]: str(one["exception"]) for one in told if one["status"] == "failed"}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        IgnorantClassifier(mode="in_context", views=1),
+        IgnorantRegressor(mode="in_context", views=1),
+        IgnorantClassifier(mode="auto", views=1, time_limit=0.2),
+        IgnorantRegressor(mode="auto", views=1, time_limit=0.2),
+        NPTImputer(views=1),
+    ],
+    ids=lambda estimator: f"{type(estimator).__name__}-{getattr(estimator, 'mode', '')}",
+)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_own_checks(estimator: Any):
+    assert failed(estimator) == {}
+
+
+@pytest.mark.usefixtures("real_reader")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_scikit_learns_own_checks_of_what_is_shipped(kind: type):
+    assert failed(kind(mode="in_context", views=2)) == {}
+
+
+def some_table(rows: int = 80, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """A table of all kinds with gaps, its classes and its numbers."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({
+        "number": random.normal(size=rows),
+        "whole": pd.array(random.integers(0, 9, rows), dtype="Int64"),
+        "text": random.choice(["x", "y", "z"], rows),
+        "category": pd.Categorical(random.choice(["lo", "hi"], rows), ["lo", "mid", "hi"]),
+        "flag": pd.array(random.random(rows) > 0.5, dtype="boolean"),
+        "date": pd.date_range("2024-01-01", periods=rows),
+        "constant": 1.0,
+        "empty": np.nan,
+    })  # fmt: skip
+    frame.loc[frame.index % 7 == 3, ["number", "text", "flag", "date"]] = None
+    target = frame["number"].fillna(0).to_numpy() + (frame["text"] == "x").to_numpy()
+    return frame, np.where(target > 0.3, "high", "low"), target
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_table_of_all_kinds_of_columns(mode: str):
+    frame, labels, target = some_table()
+    settings = {"mode": mode, "time_limit": 0.5, "views": 2, "random_state": 0}
+    classifier = NPTClassifier(**settings).fit(frame, labels)
+    chances = classifier.predict_proba(frame)
+    assert chances.shape == (80, 2)
+    np.testing.assert_allclose(chances.sum(1), 1, atol=1e-6)
+    assert (chances >= 0).all()
+    assert (classifier.predict(frame) == classifier.classes_[chances.argmax(1)]).all()
+    regressor = NPTRegressor(**settings).fit(frame, target)
+    bounds = regressor.predict(frame, quantiles=[0.1, 0.5, 0.9])
+    assert np.isfinite(regressor.predict(frame)).all()
+    assert (np.diff(bounds, axis=1) > 0).all()
+    new = frame.head(3).assign(text="never seen", whole=pd.array([1000, -1000, None], dtype="Int64"))
+    assert np.isfinite(regressor.predict(new)).all()
+    assert np.isfinite(classifier.predict_proba(new)).all()
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_the_same_table_in_other_hands_gives_the_same(kind: type):
+    frame, labels, target = some_table()
+    y = labels if kind is NPTClassifier else target
+    numbers = frame[["number", "whole", "constant"]].astype(float)
+    fitted = kind(**QUICK).fit(numbers, y)
+    expected = fitted.predict(numbers)
+    for other in (numbers.to_numpy(), numbers.to_numpy().tolist(), polars.from_pandas(numbers)):
+        assert (kind(**QUICK).fit(other, y).predict(other) == expected).all()
+    assert (fitted.predict(numbers[["whole", "constant", "number"]].assign(more=1)) == expected).all()
+    assert (kind(**QUICK).fit(numbers, polars.Series("y", y)).predict(numbers) == expected).all()
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", [(2, 1), (1, 3), (5, 500), (70, 1), (3, 2)], ids=str)
+def test_tables_of_extreme_shapes(kind: type, mode: str, shape: tuple[int, int]):
+    random = np.random.default_rng(0)
+    table = random.normal(size=shape)
+    y = np.arange(shape[0]) % 3 if kind is NPTClassifier else random.normal(size=shape[0])
+    fitted = kind(mode=mode, time_limit=0.2, views=2, random_state=0).fit(table, y)
+    assert fitted.predict(table).shape == (shape[0],)
+    assert np.isfinite(fitted.predict(table[:1])).all()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_hundred_classes_and_one(mode: str):
+    table = np.random.default_rng(0).normal(size=(300, 4))
+    settings = {"mode": mode, "time_limit": 0.2, "views": 2, "random_state": 0}
+    many = NPTClassifier(**settings).fit(table, np.arange(300) % 100)
+    assert many.predict_proba(table[:7]).shape == (7, 100)
+    one = NPTClassifier(**settings).fit(table, ["a"] * 300)
+    assert (one.predict_proba(table) == 1).all()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_target_that_never_changes(mode: str):
+    table = np.random.default_rng(0).normal(size=(70, 2))
+    fitted = NPTRegressor(mode=mode, time_limit=0.2, views=2, random_state=0).fit(table, np.full(70, 7.0))
+    assert np.isfinite(fitted.predict(table)).all()
+
+
+def test_several_targets():
+    frame, labels, target = some_table()
+    numbers = pd.DataFrame({"a": target, "b": -target})
+    both = NPTRegressor(**QUICK).fit(frame, numbers)
+    assert both.target_names_ == ["a", "b"]
+    assert both.predict(frame).shape == (80, 2)
+    assert both.predict(frame, quantiles=[0.1, 0.5, 0.9]).shape == (80, 2, 3)
+    np.testing.assert_allclose(both.predict(frame)[:, 0], NPTRegressor(**QUICK).fit(frame, target).predict(frame))
+    classes = NPTClassifier(**QUICK).fit(frame, np.stack([labels, np.arange(80).astype(str)], 1))
+    assert [own.shape for own in classes.predict_proba(frame)] == [(80, 2), (80, 80)]
+    assert classes.predict(frame).shape == (80, 2)
+    with pytest.raises(ConfigError, match="one target"):
+        both.evidence(frame)
+
+
+@pytest.mark.parametrize("mode", ["in_context", "trained"])
+def test_the_seed_decides(mode: str, monkeypatch: pytest.MonkeyPatch):
+    frame, _, target = some_table()
+    paced = lambda _, maskings, __: replace(maskings, steps=3)  # noqa: E731 (the clock must not decide)
+    monkeypatch.setattr(own_network, "_paced", paced)
+    torch.manual_seed(5)
+    before = torch.random.get_rng_state()
+    settings = {"mode": mode, "views": 2, "time_limit": 600}
+    first, second, other = (NPTRegressor(**settings, random_state=seed).fit(frame, target) for seed in (1, 1, 2))
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert (first.predict(frame) == second.predict(frame)).all()
+    assert (first.predict(frame) != other.predict(frame)).any()
+
+
+def test_a_row_that_counts_twice_is_there_twice():
+    frame, labels, target = some_table()
+    weights = np.arange(80) % 3
+    weighted = NPTClassifier(**QUICK).fit(frame, labels, sample_weight=weights)
+    repeated = frame.iloc[np.repeat(np.arange(80), weights)]
+    expected = NPTClassifier(**QUICK).fit(repeated, np.repeat(labels, weights)).predict_proba(frame)
+    np.testing.assert_allclose(weighted.predict_proba(frame), expected, atol=1e-6)
+    # In the evidence it is one row, with the weight of both.
+    (found,) = weighted.evidence(frame.head(1), top=80)
+    assert sorted(found.rows.index) == np.flatnonzero(weights).tolist()
+    assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-5)
+    assert (found.rows["target"] == labels[found.rows.index]).all()
+    assert NPTRegressor(**QUICK).fit(frame, target, sample_weight=np.full(80, 0.3)).score(frame, target) < 1
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_the_table_is_read_once_for_each_view(kind: type, monkeypatch: pytest.MonkeyPatch):
+    frame, labels, target = some_table()
+    reads, read = [], InContextModel.read
+
+    def counted(self: InContextModel, *arguments: Any) -> Any:
+        reads.append(self)
+        return read(self, *arguments)
+
+    monkeypatch.setattr(InContextModel, "read", counted)
+    fitted = kind(mode="in_context", views=3, random_state=0).fit(frame, labels if kind is NPTClassifier else target)
+    first = fitted.predict(frame.head(1))
+    assert len(reads) == 3
+    for place in range(5):
+        fitted.predict(frame.iloc[[place]])
+    fitted.evidence(frame.head(2))
+    assert len(reads) == 3
+    assert (fitted.predict(frame.head(1)) == first).all()
+
+
+def test_a_network_of_its_own_reads_the_table_once(monkeypatch: pytest.MonkeyPatch):
+    frame, _, target = some_table()
+    fitted = NPTRegressor(mode="trained", time_limit=0.2, random_state=0).fit(frame, target)
+    expected = fitted.predict(frame)
+    monkeypatch.setattr(NPTModel, "read", lambda *_: pytest.fail("it has been read"))
+    np.testing.assert_allclose([fitted.predict(frame.iloc[[row]])[0] for row in range(80)], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("classes", [3, 0])
+def test_what_was_kept_answers_like_all_rows_at_once(classes: int):
+    frame, _, target = some_table()
+    y = np.digitize(target, [-0.5, 0.5]) if classes else target
+    fitted = (NPTClassifier if classes else NPTRegressor)(mode="in_context", views=1, random_state=0).fit(frame, y)
+    (reader,) = fitted.answers_[0].readers
+    asked, (view,) = fitted._values(some_table(9, seed=1)[0]), reader.views
+    with torch.inference_mode():
+        together = torch.cat([view.see(reader.table.values), view.see(asked)], 1)
+        category = reader.table.category[view.columns][None]
+        whole = reader.model(together, category, view.show(reader.table.target), classes, view.codes)
+        kept = reader.model.answer(reader.known(0), view.see(asked))
+    torch.testing.assert_close(kept, whole, rtol=1e-5, atol=1e-5)
+    one_by_one = torch.cat([reader.answer(row[None]) for row in asked])
+    torch.testing.assert_close(one_by_one, reader.answer(asked), rtol=1e-4, atol=1e-5)
+
+
+def test_evidence_is_the_vote_itself():
+    frame, labels, _ = some_table()
+    fitted = NPTClassifier(mode="in_context", views=3, random_state=0).fit(frame, labels)
+    asked = some_table(70, seed=1)[0]
+    chances = fitted.predict_proba(asked)
+    for found, own in zip(fitted.evidence(asked, top=80), chances, strict=True):
+        weights = found.rows["weight"]
+        assert weights.sum() == pytest.approx(1, abs=1e-5)
+        assert (weights.diff().dropna() <= 0).all()
+        shares = np.array([weights[found.rows["target"] == label].sum() for label in fitted.classes_])
+        np.testing.assert_allclose(shares * (1 - LEAST) + LEAST / 2, own, atol=1e-5)
+        assert found.prediction == fitted.classes_[own.argmax()]
+        assert found.columns.sum() == pytest.approx(1, abs=1e-5)
+        assert found.columns[["empty"]].item() == 0  # hiding what is hidden changes nothing
+        assert sorted(found.columns.index) == sorted(frame.columns)
+
+
+def test_evidence_shows_the_known_rows_as_they_were():
+    frame, _, target = some_table()
+    (found,) = NPTRegressor(**QUICK).fit(frame, target).evidence(frame.head(1), top=4)
+    assert len(found.rows) == 4
+    for number, row in found.rows.iterrows():
+        assert row["target"] == target[number]
+        assert row["whole"] == frame["whole"][number]
+        known = frame["number"][number]
+        assert row["number"] is None if np.isnan(known) else row["number"] == pytest.approx(known, abs=1e-6)
+        assert row["text"] == (None if pd.isna(frame["text"][number]) else frame["text"][number])
+
+
+def test_evidence_is_refused_where_there_is_none():
+    frame, _, target = some_table()
+    fitted = NPTRegressor(mode="trained", time_limit=0.1, random_state=0).fit(frame, target)
+    with pytest.raises(ConfigError, match="in_context and auto"):
+        fitted.evidence(frame)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_what_is_saved_answers_the_same(kind: type, mode: str, tmp_path: Path):
+    frame, labels, target = some_table()
+    y = pd.Series(labels if kind is NPTClassifier else target, name="what")
+    fitted = kind(mode=mode, time_limit=0.5, views=2, random_state=0).fit(frame, y)
+    expected = fitted.predict_proba(frame) if kind is NPTClassifier else fitted.predict(frame, quantiles=[0.2, 0.9])
+    clone(fitted)
+    fitted.set_params(views=np.int64(2)).save(tmp_path / "run")  # as a search over settings has it
+    pickled = pickle.loads(pickle.dumps(fitted))
+    for other in (regard.load(tmp_path / "run"), pickled):
+        assert type(other) is kind
+        assert other.target_names_ == ["what"]
+        assert list(other.feature_names_in_) == list(frame.columns)
+        found = other.predict_proba(frame) if kind is NPTClassifier else other.predict(frame, quantiles=[0.2, 0.9])
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+        if mode != "trained":
+            pd.testing.assert_frame_equal(*(one.evidence(frame.head(1))[0].rows for one in (other, fitted)))
+    with pytest.raises(UserError, match="already holds a run"):
+        fitted.save(tmp_path / "run")
+    fitted.save(tmp_path / "run", overwrite=True)
+
+
+def test_a_pickle_holds_nothing_that_was_read():
+    frame, labels, _ = some_table(500)
+    fitted = NPTClassifier(**QUICK).fit(frame, labels)
+    before = len(pickle.dumps(fitted))
+    fitted.predict(frame)
+    assert len(pickle.dumps(fitted)) == before
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [3, 1],
+        [2.0, 1.0],
+        [True, False],
+        ["b", "ä"],
+        np.array(["b", "a"], dtype=object),
+        [np.datetime64("2024-01-01")] * 2,
+    ],
+    ids=str,
+)
+def test_labels_of_every_kind_are_saved(labels: Any, tmp_path: Path):
+    y = np.array([labels[0], labels[1]] * 4)
+    fitted = NPTClassifier(**QUICK).fit(np.arange(8.0)[:, None], y)
+    fitted.save(tmp_path / "run")
+    loaded = regard.load(tmp_path / "run")
+    assert loaded.classes_.dtype == fitted.classes_.dtype
+    assert (loaded.predict(np.arange(8.0)[:, None]) == fitted.predict(np.arange(8.0)[:, None])).all()
+
+
+@pytest.mark.parametrize(
+    "damage", ["seed: x", "estimator: Nobody", "targets: 3", "model: [[{}]]", "settings: {views: a, z: 1}"]
+)
+def test_a_damaged_folder_is_one_line(damage: str, tmp_path: Path):
+    frame, labels, _ = some_table()
+    NPTClassifier(**QUICK).fit(frame, labels).save(tmp_path / "run")
+    config = tmp_path / "run" / "config.yaml"
+    kept = [line for line in config.read_text().splitlines() if not line.startswith(damage.split(":")[0] + ":")]
+    config.write_text("\n".join([*kept, damage]))
+    with pytest.raises(UserError, match=r"config\.yaml"):
+        regard.load(tmp_path / "run")
+
+
+def test_unlabelled_rows_are_learned_from_and_kept(tmp_path: Path):
+    frame, _, target = some_table()
+    more = some_table(30, seed=1)[0].assign(text="new")
+    fitted = NPTRegressor(mode="trained", time_limit=0.3, transductive=True, random_state=0)
+    fitted.fit(frame, target, unlabelled=more)
+    fitted.save(tmp_path / "run")
+    np.testing.assert_allclose(regard.load(tmp_path / "run").predict(more), fitted.predict(more), rtol=1e-6)
+    with pytest.raises(ConfigError, match="one needs the other"):
+        fitted.fit(frame, target)
+
+
+@pytest.mark.parametrize("mode", ["auto", "trained"])
+@pytest.mark.parametrize("limit", [0.001, 1.5])
+def test_the_time_limit_is_kept(mode: str, limit: float):
+    table = np.random.default_rng(0).normal(size=(400, 10))
+    began = time.monotonic()
+    NPTRegressor(mode=mode, time_limit=limit, views=2, random_state=0).fit(table, table[:, 0])
+    assert time.monotonic() - began < 1.5 * limit + 3  # one step and what surrounds it, on a busy machine
+
+
+def test_trained_quantiles_cover_what_was_never_learned():
+    random = np.random.default_rng(0)
+    table, noise = random.normal(size=(600, 3)), random.normal(size=600)
+    y = table[:, 0] + noise
+    fitted = NPTRegressor(mode="trained", time_limit=6, random_state=0).fit(table[:400], y[:400])
+    low, high = fitted.predict(table[400:], quantiles=[0.1, 0.9]).T
+    assert 0.6 < ((low < y[400:]) & (y[400:] < high)).mean() < 0.95
+
+
+def test_trained_looks_at_rows_of_all_parts_of_a_sorted_table():
+    y = np.sort(np.random.default_rng(0).normal(size=6000))
+    fitted = NPTRegressor(mode="trained", time_limit=0.1, random_state=0).fit(y[:, None], y)
+    network = fitted.answers_[0]
+    assert (network.table.cells[network.shown][:, -1] > 0).float().mean() == pytest.approx(0.5, abs=0.25)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"mode": "in context"}, "mode: 'in context' is not a way to predict; did you mean 'in_context'"),
+        ({"time_limit": 0}, "time_limit: "),
+        ({"time_limit": float("inf")}, "time_limit: "),
+        ({"views": 0}, "views: "),
+        ({"n_jobs": 0}, "n_jobs: "),
+        ({"kinds": {"nmber": "category"}}, "did you mean 'number'"),
+        ({"transductive": True}, "one needs the other"),
+    ],
+)
+def test_settings_that_cannot_be_meant(settings: dict, told: str):
+    frame, labels, _ = some_table()
+    with pytest.raises(ConfigError) as error:
+        NPTClassifier(**settings).fit(frame, labels)
+    assert told in str(error.value)
+
+
+def test_quantiles_that_are_none():
+    frame, _, target = some_table()
+    with pytest.raises(ConfigError, match="quantiles: "):
+        NPTRegressor(**QUICK).fit(frame, target).predict(frame, quantiles=[2.0, 1.0])
+
+
+def test_threads_are_as_before(monkeypatch: pytest.MonkeyPatch):
+    frame, labels, _ = some_table()
+    seen = []
+    monkeypatch.setattr(torch, "set_num_threads", seen.append)
+    NPTClassifier(**QUICK, n_jobs=2).fit(frame, labels)
+    assert seen == [2, torch.get_num_threads()]
+
+
+def test_the_weights_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr("regard.tables.shipped.FOLDER", tmp_path)
+    with pytest.raises(UserError, match="pretrain tables"):
+        NPTClassifier(**QUICK).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_a_run_can_be_written_to_a_file_object_by_joblib():
+    import joblib
+
+    frame, labels, _ = some_table()
+    fitted, kept = NPTClassifier(**QUICK).fit(frame, labels), io.BytesIO()
+    joblib.dump(fitted, kept)
+    kept.seek(0)
+    assert (joblib.load(kept).predict(frame) == fitted.predict(frame)).all()
+
+
+@pytest.mark.usefixtures("real_reader")
+def test_what_is_shipped_knows_how_tables_are():
+    table, y = load_iris(return_X_y=True)
+    assert cross_val_score(NPTClassifier(mode="in_context", random_state=0), table, y, cv=3).mean() > 0.9
+    table, y = load_diabetes(return_X_y=True)
+    assert cross_val_score(NPTRegressor(mode="in_context", random_state=0), table, y, cv=3).mean() > 0.35

@@ -1,0 +1,190 @@
+"""The target: its scales, its classes, and weights of rows."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from regard.core.errors import ConfigError
+from regard.tables.modes import quantiles_of
+from regard.tables.row_counts import MOST_TIMES, repeat_rows
+from regard.tables.target import Classes, Scale, numbers_of, target_columns, target_names
+from regard.tables.views import MOST_ROWS, Table, draw_view
+from regard.tasks.read_table import quantile_levels
+
+SCALES = [Scale.straight, Scale.bent]
+# Numbers as tables have them: whole, halves, of any size and shift.
+values = st.lists(st.integers(-1000, 1000).map(lambda x: x / 2), min_size=1, max_size=60)
+shapes = st.tuples(st.sampled_from([1e-20, 1e-3, 1.0, 1e6, 1e30]), st.sampled_from([0.0, 1.0, -1e3]))
+
+
+def numbers(drawn: list[float], shape: tuple[float, float]) -> torch.Tensor:
+    size, shift = shape
+    return torch.tensor(drawn, dtype=torch.double) * size + shift * size
+
+
+@pytest.mark.parametrize("kind", SCALES)
+@given(drawn=values, shape=shapes, asked=values)
+def test_a_scale_there_and_back_is_the_same_number(kind: Any, drawn: list, shape: tuple, asked: list):
+    known, other = numbers(drawn, shape), numbers(asked, shape)
+    scale = kind(known)
+    near = known.abs().max() + other.abs().max()
+    torch.testing.assert_close(scale.back(scale.show(known)), known, rtol=1e-9, atol=1e-9 * float(near))
+    torch.testing.assert_close(scale.back(scale.show(other)), other, rtol=1e-9, atol=1e-9 * float(near))
+
+
+@pytest.mark.parametrize("kind", SCALES)
+@given(drawn=values, shape=shapes)
+def test_a_scale_keeps_the_order(kind: Any, drawn: list, shape: tuple):
+    known = numbers(drawn, shape).sort().values
+    shown = kind(known).show(known)
+    assert (shown.diff()[known.diff() > 0] > 0).all()
+    assert (shown.diff()[known.diff() == 0] == 0).all()
+
+
+@pytest.mark.parametrize("kind", SCALES)
+@given(drawn=values, shape=shapes)
+def test_what_is_shown_has_mean_0_and_deviation_1(kind: Any, drawn: list, shape: tuple):
+    known = numbers(drawn, shape)
+    assume(known.unique().numel() == len(known) > 2)  # of numbers that recur the bent scale weighs each once
+    shown = kind(known).show(known)
+    torch.testing.assert_close(shown.mean(), torch.tensor(0.0).double(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(shown.std(correction=0), torch.tensor(1.0).double(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", SCALES)
+@pytest.mark.parametrize("value", [0.0, 7.0, -1e30])
+def test_numbers_that_are_all_the_same_are_nothing_and_come_back(kind: Any, value: float):
+    known = torch.full((5,), value, dtype=torch.double)
+    assert (kind(known).show(known) == 0).all()
+    assert (kind(known).back(torch.zeros(2)) == value).all()
+
+
+def test_a_bent_scale_of_many_numbers_stays_small_and_near():
+    known = torch.randn(5000, dtype=torch.double).exp()
+    scale = Scale.bent(known)
+    assert len(scale.numbers) == 512
+    shown = scale.show(known).sort().values
+    ideal = torch.special.ndtri((torch.arange(5000, dtype=torch.double) + 0.5) / 5000)
+    assert (shown - ideal)[50:-50].abs().max() < 0.05
+
+
+@given(arrays(np.float64, st.integers(1, 30), elements=st.integers(0, 4).map(float)), st.integers(0, 9))
+def test_whole_weights_are_counts(weights: np.ndarray, seed: int):
+    assume(weights.any())
+    rows = repeat_rows(len(weights), weights, seed)
+    assert np.bincount(rows, minlength=len(weights)).tolist() == weights.astype(int).tolist()
+
+
+@given(arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1e12)), st.integers(0, 9))
+def test_weights_of_any_kind_leave_rows_and_not_too_many(weights: np.ndarray, seed: int):
+    assume(weights.any())
+    rows = repeat_rows(len(weights), weights, seed)
+    assert 1 <= len(rows) <= (MOST_TIMES + 1) * len(weights)
+    assert (weights[rows] > 0).all()
+
+
+@pytest.mark.parametrize("size", [1e-10, 1.0, 1e5, 1e20])
+def test_only_the_shares_of_weights_count_where_they_are_no_counts(size: float):
+    weights = np.array([0.5, 1.5, 1.0, 3.3]).repeat(1000) * size
+    counts = np.bincount(repeat_rows(4000, weights, 0), minlength=4000).reshape(4, 1000).sum(1)
+    np.testing.assert_allclose(counts / counts.sum(), np.array([0.5, 1.5, 1.0, 3.3]) / 6.3, atol=0.02)
+
+
+def test_large_counts_are_made_small():
+    assert repeat_rows(3, [100, 200, 100], 0).tolist() == [0, 1, 1, 2]
+    assert repeat_rows(2, 3.0, 0).tolist() == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("weights", [[1.0], [-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0], [0.0, 0.0], [[1.0, 1.0]]])
+def test_weights_that_cannot_be_meant_are_refused(weights: list):
+    with pytest.raises(ConfigError, match=r"^sample_weight: "):
+        repeat_rows(2, weights, 0)
+
+
+@pytest.mark.parametrize(
+    ("y", "labels", "codes"),
+    [
+        (["b", "a", "b"], ["a", "b"], [1, 0, 1]),
+        ([3, 1, 1], [1, 3], [1, 0, 0]),
+        ([True, False], [False, True], [1, 0]),
+        (pd.Series(["b", "a"], dtype="category"), ["a", "b"], [1, 0]),
+        (pd.Series([2, 1], dtype="Int64"), [1, 2], [1, 0]),
+        (polars.Series(["b", "a"]), ["a", "b"], [1, 0]),
+    ],
+)
+def test_classes_are_counted_in_sorted_order(y: Any, labels: list, codes: list):
+    (column,) = target_columns(y)
+    classes, found = Classes.learn(column)
+    assert (classes.labels.tolist(), found.tolist()) == (labels, codes)
+
+
+@pytest.mark.parametrize(
+    ("y", "told"),
+    [
+        (None, "y to be passed"),
+        ([1.0, np.nan], r"row 1 \(counted from 0\) has no target"),
+        (["a", None], r"row 1 \(counted from 0\) has no target"),
+        (pd.Series([1, pd.NA], dtype="Int64"), r"row 1 \(counted from 0\) has no target"),
+    ],
+)
+def test_targets_that_are_not_known_are_refused(y: Any, told: str):
+    with pytest.raises(ConfigError, match=told):
+        target_columns(y)
+
+
+def test_labels_that_have_no_order_and_too_many_are_refused():
+    with pytest.raises(ConfigError, match="mixes labels of several kinds"):
+        Classes.learn(np.array(["a", 1], dtype=object))
+    with pytest.raises(ConfigError, match=r"1,001 classes.*NPTRegressor"):
+        Classes.learn(np.arange(1001))
+
+
+@pytest.mark.parametrize("far", [np.inf, -np.inf, 1e39])
+def test_numbers_beyond_32_bits_are_refused(far: float):
+    with pytest.raises(ConfigError, match=r"row 1 \(counted from 0\)"):
+        numbers_of(np.array([1.0, far]))
+
+
+def test_targets_keep_their_names():
+    assert target_names(pd.Series([1], name="price"), 1) == ["price"]
+    assert target_names(pd.DataFrame({"a": [1], "b": [2]}), 2) == ["a", "b"]
+    assert target_names(np.ones((2, 2)), 2) == [None, None]
+    assert target_names([1, 2], 1) == [None]
+    assert target_names(polars.DataFrame({"a": [1], "b": [2]}), 2) == ["a", "b"]
+
+
+@given(
+    arrays(np.float64, st.integers(3, 9), elements=st.floats(-1e6, 1e6)), st.lists(st.floats(0.001, 0.999), min_size=1)
+)
+def test_quantiles_rise_and_are_the_networks_own_at_its_own_levels(heights: np.ndarray, levels: list):
+    heights = np.sort(heights)
+    answer = torch.tensor([[0.0, *heights]], dtype=torch.double)
+    own = quantile_levels(len(heights)).double()
+    torch.testing.assert_close(quantiles_of(answer, own.tolist())[0], torch.from_numpy(heights), rtol=1e-5, atol=1e-2)
+    assert (quantiles_of(answer, sorted(levels))[0].diff() >= -1e-6 * (1 + np.abs(heights).max())).all()
+
+
+def test_a_large_table_is_read_in_part_and_keeps_its_rare_classes():
+    target = torch.zeros(50_000)
+    target[:20], target[20:25] = 1.0, 2.0
+    table = Table(torch.randn(50_000, 3), torch.zeros(3, dtype=torch.bool), target[torch.randperm(50_000)], 3)
+    rows = draw_view(table, 0, 0).rows
+    assert len(rows) == MOST_ROWS == len(rows.unique())
+    counts = table.target[rows].long().bincount()
+    assert counts[1] >= 16
+    assert counts[2] == 5
+    assert not torch.equal(rows, draw_view(table, 1, 0).rows)
+
+
+def test_many_classes_of_many_columns_are_read_in_part():
+    table = Table(torch.randn(3000, 500), torch.zeros(500, dtype=torch.bool), torch.arange(3000.0) % 1000, 1000)
+    view = draw_view(table, 0, 0)
+    assert len(view.columns) == 64
+    assert 300 <= len(view.rows) < 1000

@@ -1,0 +1,381 @@
+"""Tables from the command line: what is written, what is said, and what is refused in one line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_score
+
+import regard
+from regard.core.errors import UserError
+from regard.data.table_files import read_table
+from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tables.problem import pose
+from regard.tables.scores import class_scores, number_scores
+from tests.command import regard as command
+
+QUICK = ("--mode", "in_context")
+
+
+@pytest.fixture
+def houses(tmp_path: Path) -> Path:
+    """A file with gaps, one row without a price, and the prices of two kinds."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "area": random.integers(40, 200, 60), "city": random.choice(["Rome [centre]", "Bonn", "Oslo"], 60),
+        "built": pd.date_range("1990-01-01", periods=60, freq="30D").strftime("%Y-%m-%d"), "nothing": "",
+    })  # fmt: skip
+    frame["price"] = frame["area"] * 1000.0 + random.normal(size=60).round(2) * 1000
+    frame["class"] = np.where(frame["price"] > 120_000, "dear", "cheap")
+    frame.loc[3, ["price", "class"]] = None
+    frame.loc[::7, "area"] = None
+    frame.to_csv(tmp_path / "houses.csv", index=False)
+    return tmp_path / "houses.csv"
+
+
+@pytest.fixture
+def run(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Path:
+    assert command("fit", houses, "--target", "price", "--out", tmp_path / "run", *QUICK) == 0
+    capsys.readouterr()
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def classes(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Path:
+    assert command("fit", houses, "--target", "class", "--out", tmp_path / "classes", *QUICK) == 0
+    capsys.readouterr()
+    return tmp_path / "classes"
+
+
+def test_fit_says_what_it_found_and_what_to_do_next(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    out = tmp_path / "run"
+    assert command("fit", houses, "--target", "price", "--out", out, *QUICK) == 0
+    told = capsys.readouterr()
+    for words in (
+        "area     number    85%     40 to 199",
+        "city     category  100%    Bonn, Oslo, Rome [centre]",
+        "built    date      100%    1990-01-01",
+        "'nothing': held nothing in training",
+        "1 rows have no 'price' and are left out",
+        "price: numbers, for it holds 59 different numbers",
+        "on rows held out: RMSE",
+        f"regard predict {out}",
+    ):
+        assert words in told.out, words
+    assert "to be measured by 11 others" in told.err
+    fitted = regard.load(out)
+    assert isinstance(fitted, NPTRegressor)
+    assert fitted.target_names_ == ["price"]
+    assert fitted.rows_.tolist() == [row for row in range(60) if row != 3]  # as the file counts them
+
+
+@pytest.mark.parametrize("mode", ["auto", "trained"])
+def test_fit_in_every_mode_within_its_time(mode: str, houses: Path, tmp_path: Path):
+    assert (
+        command("fit", houses, "--target", "class", "--out", tmp_path / "run", "--mode", mode, "--time-limit", 1) == 0
+    )
+    assert regard.load(tmp_path / "run").get_params()["time_limit"] == 1
+
+
+def test_predict_gives_what_the_library_gives(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert command("predict", run, houses) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("price,price_q5,price_q50,price_q95\n")
+    assert command("predict", run, houses, "--out", tmp_path / "found.csv") == 0
+    assert (tmp_path / "found.csv").read_text() == text
+    found, fitted = pd.read_csv(tmp_path / "found.csv"), regard.load(run)
+    np.testing.assert_allclose(found["price"], fitted.predict(read_table(houses)), rtol=1e-6)
+    bounds = fitted.predict(read_table(houses), quantiles=[0.05, 0.5, 0.95])
+    np.testing.assert_allclose(found.iloc[:, 1:], bounds, rtol=1e-6)
+    assert command("predict", run, houses, "--out", tmp_path / "found.parquet", "--quantiles", 0.025) == 0
+    assert list(pd.read_parquet(tmp_path / "found.parquet")) == ["price", "price_q2.5"]
+
+
+def test_predict_gives_the_probability_of_each_class(classes: Path, houses: Path, capsys: pytest.CaptureFixture):
+    assert command("predict", classes, houses) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "class,p_cheap,p_dear"
+    chances = regard.load(classes).predict_proba(read_table(houses))
+    cells = [line.split(",") for line in lines[1:]]
+    np.testing.assert_allclose([[float(cell) for cell in row[1:]] for row in cells], chances, rtol=1e-6)
+    assert [row[0] for row in cells] == ["dear" if own[1] > own[0] else "cheap" for own in chances]
+
+
+def test_predict_says_what_was_never_seen(classes: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "new.csv").write_text("built,area,city,nothing,price,more\n2001-01-01,,Paris,,5,1\n")
+    assert command("predict", classes, tmp_path / "new.csv") == 0
+    told = capsys.readouterr()
+    assert len(told.out.splitlines()) == 2
+    assert "'city': 1 of 1 cells hold what training never saw: 'Paris'" in told.err
+    assert "'area': is empty" in told.err
+    assert "one value only" not in told.err
+
+
+def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.CaptureFixture):
+    assert command("explain", run, houses, "--row", 7, "--top", 3) == 0
+    told = capsys.readouterr().out
+    (found,) = regard.load(run).evidence(read_table(houses).iloc[[7]], top=3)
+    assert f"Row 7 of {houses}" in told
+    assert f"price is {found.prediction:g}" in told
+    for row in found.rows.index:
+        assert f"\n{row} " in told
+    assert list(found.columns.index) == sorted(found.columns.index, key=told.index)
+    assert "Rome [centre]" in told or "Bonn" in told or "Oslo" in told
+
+
+def test_explain_of_classes_tells_how_sure_it_is(classes: Path, houses: Path, capsys: pytest.CaptureFixture):
+    assert command("explain", classes, houses) == 0
+    chances = regard.load(classes).predict_proba(read_table(houses).head(1))[0]
+    assert f"with a probability of {chances.max():.0%}" in capsys.readouterr().out
+
+
+def test_evaluate_scores_as_scikit_learn_does(run: Path, classes: Path, houses: Path, capsys: pytest.CaptureFixture):
+    frame = read_table(houses)
+    known = frame[frame["price"].notna()]
+    assert command("evaluate", run, houses, "--json") == 0
+    scores = json.loads(capsys.readouterr().out)
+    answers = regard.load(run).predict(known)
+    assert scores["r2"] == pytest.approx(r2_score(known["price"], answers))
+    assert scores["mae"] == pytest.approx(mean_absolute_error(known["price"], answers))
+    assert scores["rmse"] == pytest.approx(np.sqrt(np.mean((known["price"] - answers) ** 2)))
+    assert (scores["rows"], scores["left_out"]) == (59, 1)
+    assert command("evaluate", classes, houses, "--json") == 0
+    scores = json.loads(capsys.readouterr().out)
+    chances = regard.load(classes).predict_proba(known)
+    assert scores["auc"] == pytest.approx(roc_auc_score(known["class"] == "dear", chances[:, 1]))
+    assert scores["log_loss"] == pytest.approx(log_loss(known["class"], chances, labels=["cheap", "dear"]))
+    assert command("evaluate", classes, houses) == 0
+    assert "accuracy: 0." in capsys.readouterr().out
+
+
+def test_scores_of_several_classes_and_of_one_that_nobody_knew():
+    random = np.random.default_rng(0)
+    chances = random.dirichlet([1, 1, 1], 50)
+    truth = random.integers(0, 3, 50)
+    scores = class_scores(truth, chances)
+    assert scores["auc"] == pytest.approx(roc_auc_score(truth, chances, multi_class="ovo"))
+    assert scores["log_loss"] == pytest.approx(log_loss(truth, chances))
+    more = class_scores(np.append(truth, 3), np.append(chances, [[1, 0, 0]], axis=0))
+    assert more["accuracy"] == pytest.approx(scores["accuracy"] * 50 / 51)
+    assert more["auc"] == scores["auc"]
+    assert set(class_scores(np.array([1]), chances[:1])) == {"accuracy", "log_loss"}
+    assert set(number_scores(np.array([1.0]), np.array([2.0]))) == {"rmse", "mae"}
+
+
+def test_a_label_is_known_however_the_other_file_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture):
+    rows = "".join(f"{number},{'a' if number % 3 else number % 2}\n" for number in range(30))
+    (tmp_path / "train.csv").write_text("x,code\n" + rows)
+    (tmp_path / "test.csv").write_text("x,code\n1,1\n2,0\n3,1\n")  # all of them read as numbers here
+    assert command("fit", tmp_path / "train.csv", "--target", "code", "--out", tmp_path / "run", *QUICK) == 0
+    capsys.readouterr()
+    assert command("evaluate", tmp_path / "run", tmp_path / "test.csv", "--json") == 0
+    assert "log_loss" in json.loads(capsys.readouterr().out)
+
+
+def test_show_tells_of_tables(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert command("show", run) == 0
+    told = capsys.readouterr().out
+    assert f"{run}: NPTRegressor of price, mode in_context, 59 known rows" in told
+    assert "on rows held out: RMSE" in told
+    assert "city     category  100%    Bonn, Oslo, Rome [centre]" in told
+    NPTImputer().fit(read_table(houses)).save(tmp_path / "gaps")
+    assert command("show", tmp_path / "gaps") == 0
+    assert "NPTImputer, 60 known rows" in capsys.readouterr().out
+
+
+def test_compare_puts_ours_beside_others(houses: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regard.tables.peers.find_spec", lambda name: None)  # what is installed must not matter
+    assert command("compare", houses, "--target", "price", "--folds", 2, *QUICK) == 0
+    told = capsys.readouterr().out
+    assert "RMSE in 2 folds (less is better)" in told
+    for name in ("NPT in_context", "linear", "nearest neighbours", "random forest", "histogram boosting"):
+        assert name in told
+    assert "failed" not in told
+    assert told.index("linear") < told.index("NPT in_context")  # random weights know nothing
+    assert command("compare", houses, "--target", "class", "--folds", 2, *QUICK, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["random forest"]["auc"] > 0.9 > found["NPT in_context"]["auc"]
+    assert list(found)[-1] == "NPT in_context"
+
+
+def test_compare_goes_on_where_a_model_fails(
+    houses: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_: object) -> None:
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr("regard.tables.compare.peers", lambda: {"broken": broken})
+    assert command("compare", houses, "--target", "price", "--folds", 2, *QUICK) == 0
+    told = capsys.readouterr()
+    assert "broken failed: ValueError: no such thing" in told.err
+    assert "NPT in_context" in told.out
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "classifies", "why"),
+    [
+        (["a", "b"] * 10, {}, True, "2 different values"),
+        ([True, False] * 10, {}, True, "2 different values"),
+        ([0, 1] * 10, {}, True, "2 different whole numbers"),
+        ([0, 1] * 4, {}, False, "2 different numbers"),
+        ([0.5, 1.0] * 10, {}, False, "2 different numbers"),
+        (list(range(20)), {}, False, "20 different numbers"),
+        ([0, 1] * 10, {"task": "regress"}, False, "--task regress"),
+        ([0, 1] * 10, {"kinds": {"t": "number"}}, False, "--kind t=number"),
+        (list(range(20)), {"task": "classify"}, True, "--task classify"),
+        (["1", "2", "x"] * 5, {}, True, "3 different texts"),
+    ],
+    ids=str,
+)
+def test_the_task_follows_from_the_target(cells: list, options: dict, classifies: bool, why: str, tmp_path: Path):
+    pd.DataFrame({"x": range(len(cells)), "t": cells}).to_csv(tmp_path / "t.csv", index=False)
+    problem = pose(tmp_path / "t.csv", "t", **options)
+    assert problem.classifies == classifies
+    assert why in problem.why
+
+
+def test_a_row_or_two_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "two.csv").write_text("x,t\n1,5\n2,7\n")
+    assert command("fit", tmp_path / "two.csv", "--target", "t", "--out", tmp_path / "run") == 0
+    assert "held out" not in capsys.readouterr().out
+    assert command("predict", tmp_path / "run", tmp_path / "two.csv") == 0
+
+
+FILES = {
+    "none.csv": "a,b,t\n1,2,\n3,4,\n",
+    "one.csv": "a,b,t\n1,2,x\n3,4,x\n",
+    "same.csv": "a,b,t\n1,2,5\n3,4,5\n",
+    "void.csv": "",
+    "header.csv": "a,b,t\n",
+    "alone.csv": "t\n1\n2\n",
+    "dates.csv": "a,t\n1,2024-01-01\n2,2024-01-02\n",
+    "texts.csv": "a,t\n" + "".join(f"{number},name {number}\n" for number in range(60)),
+    "few.csv": "a,b,t\n1,2,5\n3,4,6\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "told", "code"),
+    [
+        ("few.csv", ["--target", "tt"], "has no column 'tt'; did you mean 't'?", 2),
+        ("none.csv", ["--target", "t"], "'t' is empty in every row", 1),
+        ("one.csv", ["--target", "t"], "'t' is 'x' in every row", 1),
+        ("same.csv", ["--target", "t"], "'t' is 5.0 in every row", 1),
+        ("void.csv", ["--target", "t"], "is empty", 1),
+        ("header.csv", ["--target", "t"], "has a header and no rows", 1),
+        ("alone.csv", ["--target", "t"], "has no column but 't'", 1),
+        ("dates.csv", ["--target", "t"], "'t' holds dates", 1),
+        ("texts.csv", ["--target", "t"], "60 different texts in 60 rows", 1),
+        ("texts.csv", ["--target", "t", "--task", "regress"], "is no column of numbers", 1),
+        ("absent.csv", ["--target", "t"], "cannot be read", 1),
+        ("few.csv", ["--target", "t", "--time-limit", "0"], "time_limit: ", 2),
+        ("few.csv", ["--target", "t", "--seed", "-1"], "seed: ", 2),
+        ("few.csv", ["--target", "t", "--kind", "a"], "--kind a: must be COLUMN=number", 2),
+        ("few.csv", ["--target", "t", "--kind", "x=number"], "there is no column 'x'", 2),
+        ("few.csv", ["--target", "t", "--kind", "a=nmber"], "'a' cannot be 'nmber'", 2),
+        ("few.csv", ["--target", "t", "--kind", "t=date"], "a target is a number or a category", 2),
+        ("few.csv", ["--target", "t", "--mode", "fast"], "fast", 2),
+        ("few.csv", ["--target", "t", "--folds", "9"], "--folds", 2),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("verb", ["fit", "compare"])
+def test_tables_that_cannot_be_learned_are_one_line(
+    verb: str, file: str, options: list, told: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    out = ["--out", tmp_path / "run"] if verb == "fit" else []
+    assert command(verb, tmp_path / file, *options, *out) == code
+    said = capsys.readouterr()
+    assert told in said.err
+    assert said.err.startswith("regard: ") or verb == "compare"
+    assert said.err.count("regard: ") == 1
+    assert said.out == ""
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_is_taken_is_refused_before_any_work(
+    run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("regard.tables.fitting.fit_table", lambda *_: pytest.fail("that was work"))
+    before = {file: file.read_bytes() for file in run.iterdir()}
+    assert command("fit", houses, "--target", "price", "--out", run) == 1
+    assert "already holds a run; replace it with --overwrite" in capsys.readouterr().err
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("mine")
+    assert command("fit", houses, "--target", "price", "--out", tmp_path / "mine", "--overwrite") == 1
+    assert "holds 'thesis.txt', which is not a run's" in capsys.readouterr().err
+    assert command("fit", houses, "--target", "price", "--out", houses) == 1
+    assert "is a file" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in run.iterdir()} == before
+
+
+def test_overwrite_replaces_a_run(run: Path, houses: Path):
+    assert command("fit", houses, "--target", "class", "--out", run, "--overwrite", *QUICK) == 0
+    assert isinstance(regard.load(run), NPTClassifier)
+
+
+@pytest.mark.parametrize("verb", ["predict", "explain", "evaluate"])
+def test_other_tables_and_other_runs_are_refused(
+    verb: str, run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    def refused(folder: Path, table: Path, told: str, code: int) -> None:
+        assert command(verb, folder, table) == code
+        said = capsys.readouterr()
+        assert told in said.err
+        assert said.err.count("\n") == 1
+        assert said.out == ""
+
+    text = houses.read_text()
+    (tmp_path / "renamed.csv").write_text(text.replace("area", "aera", 1))
+    refused(run, tmp_path / "renamed.csv", "renamed.csv: the table has no column 'area'; did you mean 'aera'?", 2)
+    (tmp_path / "wrong.csv").write_text("area,city,built,nothing,price,class\nbig,Bonn,2000-01-01,,1,dear\n")
+    refused(run, tmp_path / "wrong.csv", "'big' is not a number", 2)
+    (tmp_path / "void.csv").write_text("")
+    refused(run, tmp_path / "void.csv", "void.csv: is empty", 1)
+    if verb != "evaluate":
+        NPTImputer().fit(read_table(houses)).save(tmp_path / "gaps")
+        refused(tmp_path / "gaps", houses, "fills gaps and predicts nothing", 1)
+        refused(tmp_path / "nowhere", houses, "there is no such run folder", 1)
+        (tmp_path / "text").mkdir()
+        (tmp_path / "text" / "config.yaml").write_text("model: {kind: GPT, vocab: 3}\n")
+        refused(tmp_path / "text", houses, "holds no table; `regard fit` makes a run that does", 1)
+
+
+def test_nothing_is_written_where_predicting_fails(run: Path, tmp_path: Path):
+    (tmp_path / "wrong.csv").write_text("area,city,built\nbig,Bonn,2000-01-01\n")
+    assert command("predict", run, tmp_path / "wrong.csv", "--out", tmp_path / "found.csv") == 2
+    assert not (tmp_path / "found.csv").exists()
+
+
+def test_what_cannot_be_meant_of_a_run(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    for words, told, code in (
+        (("predict", run, houses, "--quantiles", 1.5), "regard: quantiles: must lie between 0 and 1", 2),
+        (("predict", run, houses, "--out", tmp_path / "found.pdf"), ".csv, .tsv or .parquet", 2),
+        (("explain", run, houses, "--row", 60), "--row 60", 2),
+        (("explain", run, houses, "--row", -1), "--row -1", 2),
+        (("evaluate", run, houses, houses), "measured by one file, not 2", 1),
+        (("evaluate", run, houses, "--beam", 3), "--beam: is for text", 2),
+    ):
+        assert command(*words) == code
+        assert told in capsys.readouterr().err
+    houses.write_text(houses.read_text().replace("price", "prize", 1))
+    assert command("evaluate", run, houses) == 1
+    assert "has no column 'price', so there is nothing to compare" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["translate", "generate", "classify", "fill", "summarise"])
+def test_verbs_about_text_refuse_a_table(verb: str, run: Path, capsys: pytest.CaptureFixture):
+    assert command(verb, run) == 1
+    assert "holds a table; `regard predict`" in capsys.readouterr().err
+    with pytest.raises(UserError, match="holds a table"):
+        regard.run.load_run(run)
+
+
+def test_a_table_cannot_be_exported(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert command("export", run, "--to", "huggingface", "--out", tmp_path / "out") == 1
+    assert "holds a table" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
