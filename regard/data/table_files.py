@@ -6,7 +6,7 @@ import io
 import lzma
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import pyarrow
@@ -143,11 +143,10 @@ def table_text(frame: pd.DataFrame, separator: str = ",") -> str:
     returns = any(safe[place].map(lambda cell: isinstance(cell, str) and "\r" in cell).any() for place in safe)
     end = "\r\n" if returns or "\r" in "".join(names) else "\n"
     doubtful = any(other in name for name in names for other in SEPARATORS)
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if doubtful else csv.QUOTE_MINIMAL
     text = io.StringIO(newline="")
-    csv.writer(
-        text, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL
-    ).writerow(names)
-    safe.to_csv(text, index=False, header=False, sep=separator, lineterminator=end)
+    csv.writer(text, delimiter=separator, lineterminator=end, quoting=quoting).writerow(names)
+    safe.to_csv(text, index=False, header=False, sep=separator, lineterminator=end, quoting=quoting)
     return text.getvalue()
 
 

@@ -194,6 +194,7 @@ def label_features(target: Float[Tensor, "table known"], classes: int) -> Float[
     """One share a class; or of a number: itself, its square, and the piece of the range that it is in."""
     if classes:
         return nn.functional.one_hot(target.long(), classes).float()
-    ranks = target.argsort(-1).argsort(-1)
-    piece: Int[Tensor, "table known"] = ranks * PIECES // target.shape[1]
+    ordered, sought = target.sort(-1).values, target.contiguous()
+    twice = torch.searchsorted(ordered, sought) + torch.searchsorted(ordered, sought, right=True)  # equals share a rank
+    piece: Int[Tensor, "table known"] = (twice * PIECES // (2 * target.shape[1])).clamp(max=PIECES - 1)
     return torch.cat([target[..., None], target.square()[..., None], nn.functional.one_hot(piece, PIECES)], -1)

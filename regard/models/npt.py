@@ -22,7 +22,6 @@ from regard.parts.masks import Mask, Padding
 from regard.parts.multihead import MultiHead
 from regard.parts.positions import NoPosition, Position
 from regard.parts.start import begin
-from regard.parts.taps import Tap
 from regard.parts.trunk import Trunk
 
 CellStates = Float[Tensor, "batch row column width"]
@@ -119,10 +118,10 @@ class BetweenRows(nn.Module):
 
     def __init__(self, heads: MultiHead, attention: Attention, columns: int):
         super().__init__()
+        self.pattern = heads.pattern  # heard under this name, not as the heads'
         self.heads, self.columns = heads, columns
         count = heads.query.out_features // heads.size
         heads.attend = attention.build(count, heads.size * columns)
-        self.pattern = Tap()
 
     def forward(
         self,

@@ -26,7 +26,7 @@ BASES: dict[type, Any] = {
     ViT: ViT(labels=4, image=20, **SIZES),
     NPT: NPT(categories=COLUMNS, **SIZES),
     RNN: RNN(vocab=VOCAB, width=16, layers=2),
-    InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking=2, quantiles=5, **SIZES),
+    InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking=2, quantiles=5, dropout=0.1, **SIZES),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"key_heads": 1}, {"bias": False, "size": 4}],

@@ -211,7 +211,10 @@ def test_what_is_refused_is_refused_for_a_reason(config):
         writes_left_to_right = isinstance(config, GPT | Transformer | DecoderOnly)
         cannot = isinstance(part, Linformer) and writes_left_to_right
         cannot |= isinstance(part, Tree) and isinstance(config, GPT | DecoderOnly)
-        cannot |= name == "position" and isinstance(config, NPT) and part != config.position
+        cannot |= name == "position" and isinstance(config, NPT | InContext) and part != config.position
+        cannot |= isinstance(config, InContext) and (
+            name == "alternate" or (name == "attention" and type(part) is not Full)
+        )
         assert refused == cannot, f"{name}={part}"
 
 

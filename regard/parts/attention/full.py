@@ -37,7 +37,7 @@ class FullAttention(Attention):
         self.growth = None if growing is None else nn.Parameter(torch.ones(growing, 1, 1))
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
-        q = self._grown(q, k)
+        q = self._grown(q, k, mask)
         if q.dtype == torch.bfloat16 and q.device.type == "cpu" and torch.is_grad_enabled():
             # Its way back is two to three times slower in bfloat16 than in float32 on a processor.
             with torch.autocast("cpu", enabled=False):
@@ -57,13 +57,16 @@ class FullAttention(Attention):
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
     ) -> tuple[Found, Pattern]:
-        q = self._grown(q, k)
+        q = self._grown(q, k, mask)
         allowed, added = everywhere(q, k, mask, bias)
         scores: Tensor = q @ k.transpose(-2, -1) * self.scale
         pattern = weigh(scores if added is None else scores + added, allowed)
         return pattern @ v, pattern
 
-    def _grown(self, q: Queries, k: Keys) -> Queries:
-        return (
-            q if self.growth is None else q * (self.growth * (math.log(1 + k.shape[-2]) / math.log(USUAL))).to(q.dtype)
-        )
+    def _grown(self, q: Queries, k: Keys, mask: Mask | None) -> Queries:
+        """Queries that are the longer the more keys they may look at."""
+        if self.growth is None:
+            return q
+        allowed, _ = everywhere(q, k, mask, None)
+        count = torch.tensor(k.shape[-2], device=q.device) if allowed is None else allowed.sum(-1, keepdim=True)
+        return q * (self.growth * (count.log1p() / math.log(USUAL))).to(q.dtype)
