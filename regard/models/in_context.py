@@ -149,9 +149,13 @@ class InContextModel(nn.Module):
             x = block(x, cache=(kept, None), context=x.shape[1])
         return Known(columns, codes, cache, self.norm(x)[:, len(self.thinking) :], labels, classes)
 
+    def see(self, known: Known, values: Values) -> States:
+        """What the cells of other rows of the same table are and say, before these look at any row."""
+        return self._enter(known.columns, values, known.codes, known.classes, None)
+
     def answer(self, known: Known, values: Values) -> Float[Tensor, "table asked answer"]:
         """Answers for other rows of the same table."""
-        x = self._enter(known.columns, values, known.codes, known.classes, None) + self.asked
+        x = self.see(known, values) + self.asked
         for block, kept in zip(self.rows, known.cache, strict=True):
             x = block(x, cache=(kept, None), context=0)
         return self._answer(self.norm(x), known.rows, known.labels, known.classes)

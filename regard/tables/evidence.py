@@ -16,8 +16,6 @@ from regard.parts.taps import listen
 from regard.tables.modes import Blend
 from regard.tables.views import Reader
 
-AT_ONCE = 64  # rows: the pattern of each has a weight for every known row in every head
-
 
 @dataclass(frozen=True)
 class Evidence:
@@ -38,11 +36,10 @@ def row_weights(blend: Blend, values: Float[Tensor, "row column"]) -> Float[Tens
 def _weights_of(reader: Reader, values: Tensor) -> Tensor:
     total = torch.zeros(len(values), len(reader.table.values))
     for number, view in enumerate(reader.views):
-        known = reader.known(number)
-        for asked, part in zip(values.split(AT_ONCE), total.split(AT_ONCE), strict=True):
+        for asked, shown, known in reader.passes(number, values):
             with listen(reader.model.vote) as heard:
-                reader.model.answer(known, view.see(asked))
-            part.index_add_(1, view.rows, heard["pattern"][0].mean(0))
+                reader.model.answer(known, view.see(values[asked]))
+            total[asked[:, None], shown] += heard["pattern"][0].mean(0)
     return total / len(reader.views)
 
 

@@ -5,7 +5,7 @@ not learned that perfectly, so each view draws both anew; and a table that is to
 parts that differ from view to view.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +15,15 @@ from torch import Generator, Tensor
 
 from regard.core.machine import seed_for
 from regard.models.in_context import COLUMN_CODE, InContextModel, Known
+from regard.tables.neighbourhoods import Neighbourhoods, find_neighbourhoods
 from regard.tables.target import Scale
 from regard.tasks.read_table import class_chances
 
 MOST_ROWS = 3000  # read at once
 MOST_COLUMNS = 64
 CELLS_AT_ONCE = 60_000  # answered in one pass, which bounds memory
+MOST_KEPT = 24  # parts of a table that are kept once they were read
+WHOLE = -1  # in place of the number of a neighbourhood
 LABELS_AT_ONCE = 30_000_000  # cells × classes: each cell is told what it says about each class
 
 
@@ -114,15 +117,22 @@ def _relevance(table: Table) -> Float[Tensor, " column"]:
 
 
 class Reader:
-    """A network that has read a table in a few views, and answers rows of it."""
+    """A network that has read a table in a few views, and answers rows of it.
+
+    Of a table that is too large to be read at once, every second view answers each row from its neighbourhood.
+    """
 
     def __init__(self, model: InContextModel, table: Table, views: Sequence[View]):
         self.model, self.table, self.views = model.eval(), table, list(views)
-        self._known: list[Known | None] = [None] * len(views)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Tensor, Known]] = {}
+        self._near: dict[int, Neighbourhoods] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """What was read can be read again, and would make a pickle many times as large."""
-        return {**self.__dict__, "_known": [None] * len(self.views)}
+        return {**self.__dict__, "_known": {}, "_near": {}}
 
     def answer(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row answer"]:
         """The probability of each class; or the mean and the quantiles of a number, on its own scale."""
@@ -131,24 +141,61 @@ class Reader:
 
     @torch.inference_mode()
     def _answer(self, number: int, values: Tensor) -> Tensor:
-        view, known = self.views[number], self.known(number)
-        at_once = CELLS_AT_ONCE // ((len(view.columns) + 4) * (1 + self.table.classes // 30))
-        parts = [self.model.answer(known, view.see(part))[0] for part in values.split(max(1, at_once))]
-        return self._plain(view, torch.cat(parts))
+        asked, told = [], []
+        for rows, _, known in self.passes(number, values):
+            asked.append(rows)
+            told.append(self.model.answer(known, self.views[number].see(values[rows]))[0])
+        return self._plain(self.views[number], torch.cat(told)[torch.cat(asked).argsort()])
 
-    def known(self, number: int) -> Known:
-        """What a view has read of the table: read once, then kept."""
-        kept = self._known[number]
+    @torch.inference_mode()
+    def passes(self, number: int, values: Tensor) -> Iterator[tuple[Tensor, Tensor, Known]]:
+        """Which of the asked rows are answered together, the known rows that they see, and what was read of those."""
+        view = self.views[number]
+        at_once = max(1, CELLS_AT_ONCE // ((len(view.columns) + 4) * (1 + self.table.classes // 30)))
+        groups = [(WHOLE, torch.arange(len(values)))]
+        if number % 2 and len(self.table.values) > MOST_ROWS:
+            place = self._neighbourhoods(number).of(self._states(number, values))
+            groups = [(each, (place == each).nonzero()[:, 0]) for each in place.unique().tolist()]
+        for place, rows in groups:
+            shown, known = self._read(number, place)
+            for part in rows.split(at_once):
+                yield part, shown, known
+
+    def _read(self, number: int, place: int) -> tuple[Tensor, Known]:
+        """The rows that a view sees, of the whole table or of a neighbourhood, and what it has read of them, kept."""
+        kept = self._known.pop((number, place), None)
         if kept is None:
             view = self.views[number]
-            table = self.table.rows(view.rows)
-            with torch.inference_mode():
-                kept = self.model.read(
-                    view.see(table.values), table.category[view.columns][None], view.show(table.target),
-                    table.classes, view.codes,
-                )  # fmt: skip
-            self._known[number] = kept
+            rows = view.rows if place == WHOLE else self._around(number, place)
+            table = self.table.rows(rows)
+            kept = rows, self.model.read(
+                view.see(table.values), table.category[view.columns][None], view.show(table.target),
+                table.classes, view.codes,
+            )  # fmt: skip
+            if len(self._known) >= max(MOST_KEPT, len(self.views)):
+                self._known.pop(next(iter(self._known)))  # the one that was not asked for longest
+        self._known[number, place] = kept
         return kept
+
+    def _around(self, number: int, place: int) -> Tensor:
+        """The rows of a neighbourhood and, for the wider picture, some of the whole table."""
+        near = self._neighbourhoods(number).rows[place]
+        wide = self.views[number].rows
+        some = wide[:: max(1, len(wide) // (MOST_ROWS - len(near)))]
+        return torch.cat([near, some]).unique()
+
+    def _neighbourhoods(self, number: int) -> Neighbourhoods:
+        if number not in self._near:
+            states = self._states(number, self.table.values)
+            self._near[number] = find_neighbourhoods(states, MOST_ROWS * 2 // 3, seed_for("near", number))
+        return self._near[number]
+
+    def _states(self, number: int, values: Tensor) -> Float[Tensor, "row width"]:
+        """What the network makes of the cells of each row, from the part of the table that the view reads whole."""
+        view = self.views[number]
+        _, known = self._read(number, WHOLE)
+        at_once = max(1, CELLS_AT_ONCE // (len(view.columns) + 4))
+        return torch.cat([self.model.see(known, view.see(part))[0] for part in values.split(at_once)])
 
     def _plain(self, view: View, answer: Tensor) -> Tensor:
         """An answer of the network in the words of the table."""

@@ -246,10 +246,53 @@ def test_what_was_kept_answers_like_all_rows_at_once(classes: int):
         together = torch.cat([view.see(reader.table.values), view.see(asked)], 1)
         category = reader.table.category[view.columns][None]
         whole = reader.model(together, category, view.show(reader.table.target), classes, view.codes)
-        kept = reader.model.answer(reader.known(0), view.see(asked))
+        ((_, _, known),) = reader.passes(0, asked)
+        kept = reader.model.answer(known, view.see(asked))
     torch.testing.assert_close(kept, whole, rtol=1e-5, atol=1e-5)
     one_by_one = torch.cat([reader.answer(row[None]) for row in asked])
     torch.testing.assert_close(one_by_one, reader.answer(asked), rtol=1e-4, atol=1e-5)
+
+
+class TestLargeTables:
+    """More rows than are read at once: every second view answers a row from its neighbourhood."""
+
+    @pytest.fixture(autouse=True)
+    def _small_pieces(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("regard.tables.views.MOST_ROWS", 60)
+
+    @pytest.mark.parametrize("kind", [NPTClassifier, NPTRegressor])
+    def test_a_row_is_answered_alone_as_among_others(self, kind: type):
+        frame, labels, target = some_table(400)
+        fitted = kind(mode="in_context", views=4, random_state=0).fit(
+            frame, labels if kind is NPTClassifier else target
+        )
+        asked, (reader,) = fitted._values(some_table(30, seed=1)[0]), fitted.answers_[0].readers
+        one_by_one = torch.cat([reader.answer(row[None]) for row in asked])
+        torch.testing.assert_close(one_by_one, reader.answer(asked), rtol=1e-4, atol=1e-4)
+
+    def test_every_asked_row_is_answered_once_and_sees_its_neighbours(self):
+        frame, labels, _ = some_table(400)
+        fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, labels)
+        asked, (reader,) = fitted._values(some_table(30, seed=1)[0]), fitted.answers_[0].readers
+        whole, local = list(reader.passes(0, asked)), list(reader.passes(1, asked))
+        assert len(whole) == 1 < len(local)
+        assert sorted(torch.cat([rows for rows, _, _ in local]).tolist()) == list(range(30))
+        for _, shown, _ in local:
+            assert len(shown) <= 60
+            assert len(shown.unique()) == len(shown)
+
+    def test_a_row_of_the_table_lies_in_the_neighbourhood_that_it_is_answered_from(self):
+        frame, labels, _ = some_table(400)
+        fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, labels)
+        (reader,) = fitted.answers_[0].readers
+        inside = [row in shown for rows, shown, _ in reader.passes(1, reader.table.values) for row in rows]
+        assert np.mean(inside) > 0.8  # the middles overlap, but not perfectly
+
+    def test_evidence_still_sums_to_one(self):
+        frame, labels, _ = some_table(400)
+        fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, labels)
+        for found in fitted.evidence(some_table(5, seed=1)[0], top=400):
+            assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-4)
 
 
 def test_evidence_is_the_vote_itself():

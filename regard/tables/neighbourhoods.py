@@ -1,0 +1,42 @@
+"""Neighbourhoods of a large table: groups of rows that the network sees as similar, so that each asked row is answered
+from the rows that concern it.
+
+Similar is what the network makes of the cells of a row, which already holds what each cell says about the target; so
+columns that do not matter hardly count.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+ROUNDS = 6  # of moving the middles
+MOST_TO_MOVE = 20_000  # rows that the middles are found from
+
+
+@dataclass(frozen=True)
+class Neighbourhoods:
+    middles: Float[Tensor, "place width"]
+    rows: Int[Tensor, "place near"]  # the rows nearest to each middle
+
+    def of(self, states: Float[Tensor, "row width"]) -> Int[Tensor, " row"]:
+        """The neighbourhood that each row lies in."""
+        return torch.cat([torch.cdist(part, self.middles).argmin(1) for part in states.split(4096)])
+
+
+def find_neighbourhoods(states: Float[Tensor, "row width"], near: int, seed: int) -> Neighbourhoods:
+    """Middles by k-means, one for about half as many rows as are `near`, so that neighbourhoods overlap."""
+    chance = torch.Generator().manual_seed(seed)
+    count = max(2, 2 * len(states) // near)
+    some = states[torch.randperm(len(states), generator=chance)[:MOST_TO_MOVE]]
+    middles = some[:count].clone()
+    for _ in range(ROUNDS):
+        place = torch.cdist(some, middles).argmin(1)
+        sizes = torch.bincount(place, minlength=count).clamp(min=1)
+        moved = torch.zeros_like(middles).index_add_(0, place, some) / sizes[:, None]
+        middles = torch.where((torch.bincount(place, minlength=count) > 0)[:, None], moved, middles)
+    nearest = [
+        torch.cdist(middle[None], states)[0].topk(min(near, len(states)), largest=False).indices for middle in middles
+    ]
+    return Neighbourhoods(middles, torch.stack(nearest).sort(1).values)
