@@ -16,6 +16,8 @@ from regard.parts.taps import listen
 from regard.tables.modes import Blend
 from regard.tables.views import Reader
 
+AT_ONCE = 64  # rows asked together: each has a weight for every known row
+
 
 @dataclass(frozen=True)
 class Evidence:

@@ -21,8 +21,9 @@ class Neighbourhoods:
     rows: Int[Tensor, "place near"]  # the rows nearest to each middle
 
     def of(self, states: Float[Tensor, "row width"]) -> Int[Tensor, " row"]:
-        """The neighbourhood that each row lies in."""
-        return torch.cat([torch.cdist(part, self.middles).argmin(1) for part in states.split(4096)])
+        """The neighbourhood that each row lies in; by exact distances, for a row must not move with its company."""
+        exact = "donot_use_mm_for_euclid_dist"
+        return torch.cat([torch.cdist(part, self.middles, compute_mode=exact).argmin(1) for part in states.split(4096)])
 
 
 def find_neighbourhoods(states: Float[Tensor, "row width"], near: int, seed: int) -> Neighbourhoods:
@@ -36,7 +37,6 @@ def find_neighbourhoods(states: Float[Tensor, "row width"], near: int, seed: int
         sizes = torch.bincount(place, minlength=count).clamp(min=1)
         moved = torch.zeros_like(middles).index_add_(0, place, some) / sizes[:, None]
         middles = torch.where((torch.bincount(place, minlength=count) > 0)[:, None], moved, middles)
-    nearest = [
-        torch.cdist(middle[None], states)[0].topk(min(near, len(states)), largest=False).indices for middle in middles
-    ]
+    near = min(near, len(states))
+    nearest = [torch.cdist(middle[None], states)[0].topk(near, largest=False).indices for middle in middles]
     return Neighbourhoods(middles, torch.stack(nearest).sort(1).values)
