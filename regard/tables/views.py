@@ -154,8 +154,8 @@ class Reader:
         at_once = max(1, CELLS_AT_ONCE // ((len(view.columns) + 4) * (1 + self.table.classes // 30)))
         groups = [(WHOLE, torch.arange(len(values)))]
         if number % 2 and len(self.table.values) > MOST_ROWS:
-            place = self._neighbourhoods(number).of(self._states(number, values))
-            groups = [(each, (place == each).nonzero()[:, 0]) for each in place.unique().tolist()]
+            places = self._neighbourhoods(number).of(self._states(number, values))
+            groups = [(place, (places == place).nonzero()[:, 0]) for place in places.unique().tolist()]
         for place, rows in groups:
             shown, known = self._read(number, place)
             for part in rows.split(at_once):
