@@ -23,7 +23,5 @@ def shipped_reader() -> InContextModel:
 @cache
 def _files(folder: Path) -> tuple[InContext, dict[str, tensors.Tensor]]:
     if not (folder / "reader.safetensors").exists():
-        raise UserError(
-            f"{folder}: holds no weights yet; choose mode trained, or make them with `regard pretrain tables`"
-        )
+        raise UserError(f"{folder}: holds no weights yet: choose mode trained")
     return from_yaml(InContext, folder / "reader.yaml"), dict(tensors.load(folder / "reader.safetensors"))

@@ -467,7 +467,7 @@ def test_threads_are_as_before(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_weights_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr("regard.tables.shipped.FOLDER", tmp_path)
-    with pytest.raises(UserError, match="pretrain tables"):
+    with pytest.raises(UserError, match="mode trained"):
         NPTClassifier(**QUICK).fit([[1.0], [2.0]], [0, 1])
 
 
