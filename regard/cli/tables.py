@@ -23,6 +23,7 @@ def fit(
     time_limit: float = 60.0,
     task: Task = "auto",
     mode: Mode = "auto",
+    weights: Path | None = None,
     kinds: Kinds = (),
     seed: int = 0,
     overwrite: bool = False,
@@ -44,6 +45,8 @@ def fit(
     mode
         in_context reads the table with the shipped weights and trains nothing; trained trains a network of the table's
         own; auto goes on from the shipped weights.
+    weights
+        Run folder of `regard pretrain tables` whose weights to use in place of the shipped ones.
     kinds
         COLUMN=number, category or date, where the inferred kind is wrong.
     seed
@@ -61,7 +64,7 @@ def fit(
     from regard.tables.words import columns_grid, scores_line
 
     RunFolder(out).check_free(overwrite=overwrite)
-    way = Way(mode, time_limit, seed, read_kinds(kinds))
+    way = Way(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None)
     problem = pose(table, target, task, way.kinds)
     columns = Columns.learn(problem.features, way.kinds_of(problem))
     console = Console(highlight=False, soft_wrap=True)

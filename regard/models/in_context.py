@@ -43,7 +43,7 @@ class InContext(Trunk):
     heads: int = 6
     cell_width: int = 64
     cell_layers: int = 2
-    cell_heads: int = 4
+    cell_heads: int = 2
     summaries: int = 3  # states that sum up the cells of a row
     thinking: int = 16  # learned rows beside those of the table
     quantiles: int = 33  # of a predicted number

@@ -20,6 +20,7 @@ from regard.tables.evidence import AT_ONCE, Evidence, cell_weights, row_weights
 from regard.tables.modes import Answers, Blend, auto, check_levels, in_context, quantiles_of
 from regard.tables.own_network import own_network
 from regard.tables.row_counts import repeat_rows
+from regard.tables.shipped import table_reader
 from regard.tables.target import Classes, numbers_of, target_columns, target_names
 from regard.tables.threads import threads
 from regard.tables.views import Table
@@ -39,6 +40,8 @@ class _NPT(BaseEstimator):
         Seconds that `fit` may take.
     views
         How often the table is looked at, each time otherwise; more is steadier and slower.
+    weights
+        Run folder of `regard pretrain tables` whose network to use in place of the shipped one.
     kinds
         Kinds of columns by name (number, category, date) where the inferred ones are wrong.
     transductive
@@ -51,6 +54,7 @@ class _NPT(BaseEstimator):
         mode: str = "auto",
         time_limit: float = 60.0,
         views: int = 8,
+        weights: str | Path | None = None,
         kinds: Mapping[str, str] | None = None,
         transductive: bool = False,
         random_state: Any = None,
@@ -59,6 +63,7 @@ class _NPT(BaseEstimator):
         self.mode = mode
         self.time_limit = time_limit
         self.views = views
+        self.weights = weights
         self.kinds = kinds
         self.transductive = transductive
         self.random_state = random_state
@@ -90,11 +95,12 @@ class _NPT(BaseEstimator):
             del self.feature_names_in_
 
     def _learn(self, table: Table, seconds: float, unlabelled: Tensor | None) -> Answers:
-        if self.mode == "in_context":
-            return in_context(table, self.views, self.seed_)
         if self.mode == "trained":
             return own_network(table, self.seed_, seconds, unlabelled=unlabelled)
-        return auto(table, self.views, self.seed_, seconds)
+        model = table_reader(self.weights)
+        if self.mode == "in_context":
+            return in_context(model, table, self.views, self.seed_)
+        return auto(model, table, self.views, self.seed_, seconds)
 
     def _answers(self, X: Any) -> list[Tensor]:
         check_is_fitted(self)
@@ -141,6 +147,8 @@ class _NPT(BaseEstimator):
             raise ConfigError("transductive=True and fit(…, unlabelled=…): one needs the other")
         if self.transductive and self.mode != "trained":
             raise ConfigError(f"transductive: only mode 'trained' learns from rows without a target, not {self.mode!r}")
+        if self.weights is not None and self.mode == "trained":
+            raise ConfigError("weights: mode 'trained' begins without any; choose auto or in_context")
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, which `regard.load` and the command line take. It holds the known rows."""

@@ -26,6 +26,7 @@ class Way:
     time_limit: float = 60.0
     seed: int = 0
     kinds: dict[str, str] | None = None
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.time_limit < math.inf:
@@ -36,7 +37,9 @@ class Way:
     def estimator(self, problem: Problem) -> NPTClassifier | NPTRegressor:
         kind = NPTClassifier if problem.classifies else NPTRegressor
         kinds = self.kinds_of(problem) or None
-        return kind(mode=self.mode, time_limit=self.time_limit, random_state=self.seed, kinds=kinds)
+        return kind(
+            mode=self.mode, time_limit=self.time_limit, random_state=self.seed, kinds=kinds, weights=self.weights
+        )
 
     def kinds_of(self, problem: Problem) -> dict[str, str]:
         """Of the columns that it is told from."""

@@ -19,7 +19,7 @@ from regard.tables.cells import label, read_codes
 from regard.tables.column import Column
 from regard.tables.columns import Columns, as_frame
 from regard.tables.modes import read
-from regard.tables.shipped import shipped_reader
+from regard.tables.shipped import table_reader
 from regard.tables.threads import threads
 from regard.tables.views import Reader, Table
 
@@ -36,6 +36,8 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     views
         How often the table is looked at for each column, each time otherwise.
+    weights
+        Run folder of `regard pretrain tables` whose network to use in place of the shipped one.
     kinds
         Kinds of columns by name (number, category, date) where the inferred ones are wrong.
     """
@@ -44,11 +46,13 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self,
         *,
         views: int = 4,
+        weights: str | Path | None = None,
         kinds: Mapping[str, str] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
         self.views = views
+        self.weights = weights
         self.kinds = kinds
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -68,7 +72,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             for place, column in enumerate(self.columns_.columns)
         ]
         with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay his
-            self.network_ = shipped_reader()
+            self.network_ = table_reader(self.weights)
         self._readers: dict[int, Reader] = {}
         return self
 

@@ -170,10 +170,14 @@ def _parts(answers: Answers) -> list[tuple[Any, float]]:
 
 def _settings(estimator: Estimator | NPTImputer) -> dict[str, Any]:
     settings = {**estimator.get_params(deep=False), "random_state": estimator.seed_}
-    return {
-        name: dict(value) if isinstance(value, Mapping) else value.item() if isinstance(value, np.generic) else value
-        for name, value in settings.items()
-    }
+    return {name: _plain(value) for name, value in settings.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A setting as YAML has it."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.item() if isinstance(value, np.generic) else str(value) if isinstance(value, Path) else value
 
 
 def _labels(estimator: Estimator) -> list[np.ndarray]:

@@ -15,7 +15,6 @@ from torch import Tensor
 from regard.core.errors import ConfigError
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
-from regard.tables.shipped import shipped_reader
 from regard.tables.tune import tune
 from regard.tables.views import Reader, Table, draw_view
 from regard.tasks.read_table import quantile_levels
@@ -51,23 +50,23 @@ def read(model: InContextModel, table: Table, views: int, seed: int) -> Reader:
     return Reader(model, table, [draw_view(table, number, seed) for number in range(views)])
 
 
-def in_context(table: Table, views: int, seed: int) -> Blend:
-    """The shipped network reads the table; nothing is trained."""
-    return Blend([read(shipped_reader(), table, views, seed)], [1.0])
+def in_context(model: InContextModel, table: Table, views: int, seed: int) -> Blend:
+    """The network reads the table; nothing is trained."""
+    return Blend([read(model, table, views, seed)], [1.0])
 
 
-def auto(table: Table, views: int, seed: int, seconds: float) -> Blend:
-    """The shipped network, and copies of it that went on training on the table; held-out rows say how much of each.
+def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: float) -> Blend:
+    """The network, and copies of it that went on training on the table; held-out rows say how much of each.
 
     As many folds are tuned as there is time for; where there is none for even one, the table is only read.
     """
     if len(table.values) < FEWEST_TO_TUNE or table.classes == 1:
-        return in_context(table, views, seed)
+        return in_context(model, table, views, seed)
     began = time.monotonic()
-    shipped, looks = shipped_reader(), max(2, views // 2)
+    looks = max(2, views // 2)
     splits = _folds(table, seed)
     looked = time.monotonic()
-    read(shipped, splits[0][0], 1, seed).answer(splits[0][1].values)
+    read(model, splits[0][0], 1, seed).answer(splits[0][1].values)
     looking = 2 * looks * (time.monotonic() - looked)  # of a fold: before and after it is tuned
     folds = min(FOLDS, int(seconds / (2 * looking)))
     tuned, told, plain, truth = [], [], [], []
@@ -76,15 +75,15 @@ def auto(table: Table, views: int, seed: int, seconds: float) -> Blend:
         tuning = left / (folds - number) - looking
         if tuning <= 0:
             break
-        plain.append(read(shipped, rest, looks, seed).answer(held_out.values))
-        tuned.append(tune(shipped, rest, held_out, tuning, seed_for("tune", seed, number)))
+        plain.append(read(model, rest, looks, seed).answer(held_out.values))
+        tuned.append(tune(model, rest, held_out, tuning, seed_for("tune", seed, number)))
         told.append(read(tuned[-1], rest, looks, seed).answer(held_out.values))
         truth.append(held_out.target)
     if not tuned:
-        return in_context(table, views, seed)
+        return in_context(model, table, views, seed)
     share = _best_share(torch.cat(plain), torch.cat(told), torch.cat(truth), table.classes)
-    parts = [(shipped, 1 - share), *((model, share / len(tuned)) for model in tuned)]
-    used = [(read(model, table, looks, seed), part) for model, part in parts if part > 0]
+    parts = [(model, 1 - share), *((own, share / len(tuned)) for own in tuned)]
+    used = [(read(own, table, looks, seed), part) for own, part in parts if part > 0]
     return Blend([reader for reader, _ in used], [part for _, part in used])
 
 

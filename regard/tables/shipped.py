@@ -1,27 +1,27 @@
-"""The weights that come with the package: a network that has read many invented tables."""
+"""Networks that read tables: the one that comes with the package, or one that somebody has pre-trained himself."""
 
-from functools import cache
 from pathlib import Path
 
 from regard.core import tensors
-from regard.core.config import from_yaml
-from regard.core.errors import UserError
+from regard.core.config import from_dict
+from regard.core.errors import ConfigError, UserError
 from regard.models import InContext
 from regard.models.in_context import InContextModel
+from regard.run import CONFIG, WEIGHTS, read_config, set_weights
 
-FOLDER = Path(__file__).parent / "weights"
+FOLDER = Path(__file__).parent / "weights"  # what is needed of the run folder of `regard pretrain tables`
 
 
-def shipped_reader() -> InContextModel:
-    """A copy of the network, for the caller to keep or to train on."""
-    config, weights = _files(FOLDER)
+def table_reader(run: str | Path | None = None) -> InContextModel:
+    """The network of a pre-training's run folder, by default the shipped one; a copy, to keep or to train on."""
+    folder = FOLDER if run is None else Path(run)
+    if run is None and not (folder / WEIGHTS).exists():
+        raise UserError(f"{folder}: holds no weights: choose mode trained, or weights of your own")
+    try:
+        config = from_dict(InContext, read_config(folder).get("model"), "model")
+    except ConfigError as error:
+        raise ConfigError(f"{folder / CONFIG}: is not of `regard pretrain tables` ({error})") from None
     model = config.build()
-    model.load_state_dict({name: value.float() for name, value in weights.items()})
+    halves = tensors.load(folder / WEIGHTS)
+    set_weights(model, {name: value.float() for name, value in halves.items()}, folder / WEIGHTS)
     return model.eval()
-
-
-@cache
-def _files(folder: Path) -> tuple[InContext, dict[str, tensors.Tensor]]:
-    if not (folder / "reader.safetensors").exists():
-        raise UserError(f"{folder}: holds no weights yet: choose mode trained")
-    return from_yaml(InContext, folder / "reader.yaml"), dict(tensors.load(folder / "reader.safetensors"))

@@ -87,7 +87,6 @@ class Loop:
         self.precision = choose(
             training, parameters * batch.size, self.total_steps, fixed_shape=data.fixed_shape, device=best_device()
         )
-        self.shared: nn.Module = self.model
         self.optimisers = training.optimiser.build(self.model)
         self.average = Average(self.model, training.average) if training.average else None
         self.progress = self._here(Progress())
@@ -96,14 +95,8 @@ class Loop:
         """Train until the budget is used or somebody asks to stop; the folder then holds the best weights."""
         if self._done() >= 1 and self.folder.has_weights:
             return Report(self.progress, steps=0, stopped_by=0)
-        self.shared = self.ranks.share(self.model)
+        self.ranks.begin_alike(self.model)
         self.precision.prepare(self.model)
-        try:
-            return self._run()
-        finally:  # what shares gradients must be gone before the ranks part, or they wait for each other for ever
-            self.shared = self.model
-
-    def _run(self) -> Report:
         first_step, stopped_by = self.progress.step, 0
         self._began = time.monotonic() - self.progress.seconds
         self._saved = time.monotonic()
@@ -154,19 +147,17 @@ class Loop:
         total = count = 0.0
         for number in range(self.training.accumulate):
             part = batch.part(self.ranks.rank + number * self.ranks.world, parts).to(self.precision.device)
-            with ExitStack() as stack:
-                if self.ranks.world > 1 and number < self.training.accumulate - 1:
-                    stack.enter_context(self.shared.no_sync())  # type: ignore[operator]
-                with self.precision.context():
-                    loss = self.task.loss(self.shared, part)
-                loss.total.backward()
+            with self.precision.context():
+                loss = self.task.loss(self.model, part)
+            loss.total.backward()
             total, count = total + loss.total.item(), count + loss.terms.item()
+        self.ranks.add_gradients(self.model)
         return total, count
 
     def _update(self, total: float, count: float, share: float) -> None:
         """A step of the optimiser, or none where the loss or its gradient is not finite."""
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        torch._foreach_mul_(gradients, self.ranks.world / max(count, 1))
+        torch._foreach_mul_(gradients, 1 / max(count, 1))
         norm = nn.utils.get_total_norm(gradients)
         if math.isfinite(total) and torch.isfinite(norm):
             if self.training.clip is not None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 
 from regard.core.errors import UserError
 
@@ -28,9 +27,24 @@ class Ranks:
         """The one that writes and speaks."""
         return self.rank == 0
 
-    def share(self, model: nn.Module) -> nn.Module:
-        """The model whose gradients are averaged over all ranks."""
-        return DistributedDataParallel(model) if self.world > 1 else model
+    def begin_alike(self, model: nn.Module) -> None:
+        """Every rank takes the weights of the first."""
+        if self.world > 1:
+            for tensor in (*model.parameters(), *model.buffers()):
+                dist.broadcast(tensor.detach(), 0)
+
+    def add_gradients(self, model: nn.Module) -> None:
+        """Each gradient summed over all ranks, in one message; ranks may have used different parts of the model."""
+        if self.world == 1:
+            return
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        used = torch.tensor([p.grad is not None for p in parameters], dtype=torch.float32)
+        message = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        together = torch.cat([used.to(message[0].device), *(part.flatten() for part in message)])
+        dist.all_reduce(together)
+        used, *sums = together.split([len(parameters), *(part.numel() for part in message)])
+        for p, part, users in zip(parameters, sums, used.tolist(), strict=True):
+            p.grad = part.view_as(p) if users else None
 
     def add(self, values: list[float]) -> list[float]:
         """Each value summed over all ranks."""

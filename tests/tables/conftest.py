@@ -4,27 +4,29 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
 from regard.core import tensors
-from regard.core.config import to_yaml
+from regard.core.config import to_dict
 from regard.models import InContext
 from regard.parts.feed import SquaredReLU
+from regard.run import CONFIG, WEIGHTS
 from regard.tables import shipped
 
 REAL = shipped.FOLDER
 
 
-def write_tiny_reader(folder: Path) -> Path:
+def write_tiny_reader(folder: Path, seed: int = 0) -> Path:
     config = InContext(
         width=32, layers=2, heads=2, cell_width=16, cell_heads=2, thinking=4, feed=SquaredReLU(hidden=32)
     )
     with torch.random.fork_rng():
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         model = config.build()
         for parameter in model.parameters():  # what begins with zeros would hide a mistake
             torch.nn.init.normal_(parameter, std=0.2)
-    tensors.save(folder / "reader.safetensors", model.state_dict())
-    (folder / "reader.yaml").write_text(to_yaml(config))
+    tensors.save(folder / WEIGHTS, model.state_dict())
+    (folder / CONFIG).write_text(yaml.safe_dump({"model": to_dict(config)}))
     return folder
 
 
@@ -41,6 +43,6 @@ def _shipped(tiny_reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def real_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """The weights that come with the package, for tests of what they know."""
-    if not (REAL / "reader.safetensors").exists():
+    if not (REAL / WEIGHTS).exists():
         pytest.skip("the weights that come with the package are not here yet")
     monkeypatch.setattr(shipped, "FOLDER", REAL)

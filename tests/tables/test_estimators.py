@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from regard.models.in_context import InContextModel
 from regard.models.npt import NPTModel
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, own_network
 from regard.tasks.read_table import LEAST
+from tests.tables.conftest import write_tiny_reader
 
 ESTIMATORS = [NPTClassifier, NPTRegressor]
 MODES = ["in_context", "auto", "trained"]
@@ -469,6 +471,29 @@ def test_the_weights_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr("regard.tables.shipped.FOLDER", tmp_path)
     with pytest.raises(UserError, match="mode trained"):
         NPTClassifier(**QUICK).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_weights_of_ones_own_are_used_and_kept(tmp_path: Path):
+    frame, labels, _ = some_table()
+    (tmp_path / "own").mkdir()
+    own = write_tiny_reader(tmp_path / "own", seed=1)
+    shipped = NPTClassifier(**QUICK).fit(frame, labels).predict_proba(frame)
+    fitted = NPTClassifier(**QUICK, weights=own).fit(frame, labels)
+    assert not np.allclose(fitted.predict_proba(frame), shipped, atol=1e-6)
+    fitted.save(tmp_path / "run")
+    shutil.rmtree(own)
+    assert np.array_equal(regard.load(tmp_path / "run").predict_proba(frame), fitted.predict_proba(frame))
+
+
+def test_what_holds_no_reader_of_tables_is_named(tmp_path: Path):
+    from_text = tmp_path / "text"
+    from_text.mkdir()
+    (from_text / "config.yaml").write_text("model: {kind: GPT, width: 8}\n")
+    for folder, words in ((from_text, "config.yaml: is not of `regard pretrain tables`"), (tmp_path / "no", "no")):
+        with pytest.raises(UserError, match=words):
+            NPTClassifier(**QUICK, weights=folder).fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(UserError, match="begins without any"):
+        NPTClassifier(mode="trained", weights=from_text).fit([[1.0], [2.0]], [0, 1])
 
 
 def test_a_run_can_be_written_to_a_file_object_by_joblib():

@@ -121,6 +121,6 @@ def _weights(chance: Generator, x: Nodes, count: int) -> Float[Tensor, "table co
     return weight / weight.square().sum(1, keepdim=True).sqrt().clamp(min=1e-6)
 
 
-def _chosen(chance: Generator, x: Nodes, count: int) -> Nodes:
+def _chosen(chance: Generator, x: Nodes, count: int) -> Float[Tensor, "table row {count}"]:
     column = torch.multinomial(_importance(chance, len(x), x.shape[2]), count, generator=chance)
     return x.gather(2, column[:, None].expand(-1, x.shape[1], -1))

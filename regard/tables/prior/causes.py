@@ -47,7 +47,7 @@ def draw_roots(chance: Generator, tables: int, rows: int, count: int) -> Nodes:
     return clustered + shared @ weight
 
 
-def _layer(chance: Generator, before: Nodes, width: int) -> Nodes:
+def _layer(chance: Generator, before: Nodes, width: int) -> Float[Tensor, "table row {width}"]:
     tables, _, count = before.shape
     parents = min(count, whole(chance, 1, MOST_PARENTS + 1))
     chosen = torch.randint(count, (tables, width, parents), generator=chance)

@@ -1,0 +1,39 @@
+"""Pre-training on invented tables: alone, and shared by ranks whose tables differ in kind; then used."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from regard.run import read_metrics
+from tests.command import regard
+
+TINY = [
+    "--model.width=32", "--model.heads=2", "--model.layers=1", "--model.cell-width=16", "--model.cell-layers=1",
+    "--data.budget=600", "--data.most-rows=64", "--data.groups=4", "--training.log-every=1",
+]  # fmt: skip
+
+
+def pretrain(out: Path, *more: str) -> list[float]:
+    words = ["pretrain", "tables", "--out", out, "--steps=6", *TINY, *more]
+    done = subprocess.run([sys.executable, "-m", "regard", *words], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return [line["loss"] for line in read_metrics(out) if "loss" in line]
+
+
+def test_ranks_that_draw_other_kinds_of_tables_learn_as_one(tmp_path: Path):
+    alone, shared = pretrain(tmp_path / "one"), pretrain(tmp_path / "two", "--processes=2")
+    assert len(alone) == 6
+    assert shared == pytest.approx(alone, abs=2e-3)  # Muon counts in bfloat16
+
+
+def test_what_was_learned_reads_a_table(tmp_path: Path):
+    pretrain(tmp_path / "reader")
+    pd.DataFrame({"x": np.arange(40) % 7, "y": np.arange(40) % 2}).to_csv(tmp_path / "table.csv", index=False)
+    words = ["--target=y", "--task=classify", "--mode=in_context", "--weights", tmp_path / "reader"]
+    assert regard("fit", tmp_path / "table.csv", "--out", tmp_path / "run", *words) == 0
+    assert regard("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "told.csv") == 0
+    assert len(pd.read_csv(tmp_path / "told.csv")) == 40

@@ -1,0 +1,53 @@
+"""Invented tables: what every one of them promises to whoever learns from them."""
+
+import pytest
+import torch
+
+from regard.tables.prior import InventedTables, Prior
+from regard.tables.prior.draw import draw_group
+
+PRIOR = Prior(budget=1500, most_rows=96, most_columns=24)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_tables_keep_their_promises(first: int):
+    for number in range(first, first + 10):
+        group = draw_group(PRIOR, number)
+        known, asked = group.target[:, : group.known], group.target[:, group.known :]
+        assert group.values.shape[:2] == group.target.shape
+        assert 0 < group.known < group.target.shape[1]
+        assert not group.values.isinf().any()
+        assert known.isfinite().all()
+        if not group.classes:
+            assert asked.isfinite().all()
+            assert known.mean(1).abs().max() < 0.5  # but for what was cut off far away
+            continue
+        assert set(group.target[~group.target.isnan()].tolist()) <= set(range(group.classes))
+        for row, seen in zip(asked, known, strict=True):
+            assert set(row[~row.isnan()].tolist()) <= set(seen.tolist())  # nobody is asked for what nobody has shown
+
+
+def test_a_number_draws_the_same_tables_whoever_draws_them():
+    torch.manual_seed(1)
+    one = draw_group(PRIOR, 7)
+    torch.manual_seed(2)
+    same, other = draw_group(PRIOR, 7), draw_group(PRIOR, 8)
+    assert torch.equal(one.values, same.values) or torch.allclose(one.values, same.values, equal_nan=True)
+    assert torch.allclose(one.target, same.target, equal_nan=True)
+    assert one.values.shape != other.values.shape or not torch.allclose(one.values, other.values, equal_nan=True)
+
+
+def test_the_kinds_that_the_prior_names_are_all_drawn():
+    groups = [draw_group(PRIOR, number) for number in range(80)]
+    classes = {group.classes for group in groups}
+    assert {0, 2} < classes
+    assert max(classes) > 5
+    assert any(group.category.any() for group in groups)
+    assert any(group.values.isnan().any() for group in groups)
+    assert any(not group.category.any() and not group.values.isnan().any() for group in groups)
+
+
+def test_what_is_measured_by_is_never_trained_on():
+    tables = InventedTables(PRIOR, held_out=3)
+    trained = {number for step in range(50) for number in tables.batch(step).numbers}
+    assert not trained & {number for batch in tables.once() for number in batch.numbers}
