@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+
+FEW = 2**13  # numbers: of more, doubling them costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,22 @@ class RMSNorm:
     eps: float = 1e-6
 
     def build(self, width: int) -> nn.Module:
-        return nn.RMSNorm(width, eps=self.eps)
+        return RootMeanSquare(width, eps=self.eps)
+
+
+class RootMeanSquare(nn.RMSNorm):
+    """On a processor torch makes this norm of eight small operations, which is a tenth of a step that writes one token.
+
+    A vector followed by its negative has mean 0, and then the layer norm, which is one operation, is the same.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        few = x.numel() <= FEW and x.dtype == self.weight.dtype and x.device.type == "cpu"
+        if torch.is_grad_enabled() or not few:
+            return super().forward(x)
+        width = x.shape[-1]
+        twice = torch.layer_norm(torch.cat([x, -x], -1), (2 * width,), None, None, self.eps or 0.0)
+        return twice[..., :width] * self.weight
 
 
 @dataclass(frozen=True)

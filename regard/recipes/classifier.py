@@ -88,7 +88,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
         for rows, beside in zip((train, valid), parses, strict=True)
     ]
 
-    def score(run: Run) -> dict[str, float]:
+    def score(run: Run, loss: float) -> dict[str, float]:
         answers = run.classify([row.fields[1] for row in valid], parses[1])
         return label_scores(answers, [row.fields[0] for row in valid])
 

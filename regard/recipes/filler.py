@@ -56,6 +56,6 @@ def _prepared(plan: Plan, length: int, share: float, model: BERT, corpus: Encode
         train=MaskedWindows(corpus.train, length, tokenizer, share, training.batch, training.seed),
         valid=valid,
         tokenizer=tokenizer,
-        score=lambda run: fill_scores(run.model, valid),
+        score=lambda run, loss: fill_scores(run.model, valid),
         keep=corpus.keep,
     )

@@ -16,7 +16,7 @@ from regard.recipes.training import Prepared, make_run
 from regard.run import Run
 from regard.tasks import LanguageModel
 from regard.tasks.language import language_scores
-from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training, evaluate
+from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training
 
 
 def language(files: tuple[str, ...]) -> Plan:
@@ -65,9 +65,9 @@ def _prepared(plan: Plan, length: int, model: GPT, corpus: Encoded) -> Prepared:
     tokenizer, valid = corpus.tokenizer, corpus.valid
     measured = Windows(valid, length, plan.training.batch)
 
-    def score(run: Run) -> dict[str, float]:
+    def score(run: Run, loss: float) -> dict[str, float]:
         characters = sum(map(len, tokenizer.decode([valid[1:].tolist()])))
-        return language_scores(evaluate(run.model, LanguageModel(), measured), len(valid) - 1, characters)
+        return language_scores(loss, len(valid) - 1, characters)
 
     return Prepared(
         plan=replace(plan, model=replace(model, vocab=tokenizer.vocab)),

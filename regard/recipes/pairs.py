@@ -1,7 +1,7 @@
 """What every run from pairs of texts shares: one tokenizer for both sides, rows of tokens, a model of its words."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -11,8 +11,8 @@ from regard.data import Pairs, source_trees
 from regard.data.trees import Parse
 from regard.models import FromSource, Model
 from regard.recipes.plan import Plan
-from regard.recipes.training import Prepared, Scores
-from regard.run import TOKENIZER, Run
+from regard.recipes.training import Prepared, Score
+from regard.run import TOKENIZER
 from regard.text import Tokenizer, Tokenizing
 
 TextPair = tuple[str, str]
@@ -23,7 +23,7 @@ def prepare_pairs(
     plan: Plan,
     texts: Mapping[str, Sequence[TextPair]],
     tokenizing: Tokenizing,
-    score: Callable[[Run], Scores],
+    score: Score,
     folder: Path,
     resume: bool,
     *,

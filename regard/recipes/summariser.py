@@ -47,7 +47,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     documents = plan.data.referenced()
     texts = {name: all_targets(rows) for name, rows in documents.items()}
 
-    def score(run: Run) -> dict[str, float]:
+    def score(run: Run, loss: float) -> dict[str, float]:
         return score_summaries(run, documents["valid"])
 
     return prepare_pairs(plan, texts, plan.data.tokenizer, score, folder, resume, longest=plan.task.longest)

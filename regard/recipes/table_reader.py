@@ -7,10 +7,9 @@ from regard.core.errors import ConfigError
 from regard.models import InContext
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
-from regard.run import Run
 from regard.tables.prior import InventedTables, Prior
 from regard.tasks import ReadTable
-from regard.train import AdamW, CoolDown, Muon, Report, Training, evaluate
+from regard.train import AdamW, CoolDown, Muon, Report, Training
 
 HELD_OUT = 64  # groups of tables to measure by
 
@@ -39,8 +38,10 @@ def prepare(plan: Plan) -> Prepared:
     if not isinstance(plan.data, Prior) or not isinstance(plan.model, InContext):
         raise ConfigError(f"model: {type(plan.model).__name__} does not read tables in context; choose InContext")
     held_out = InventedTables(plan.data, HELD_OUT)
-
-    def score(run: Run) -> dict[str, float]:
-        return {"invented": evaluate(run.model, plan.task, held_out)}
-
-    return Prepared(plan=plan, train=InventedTables(plan.data), valid=held_out, tokenizer=None, score=score)
+    return Prepared(
+        plan=plan,
+        train=InventedTables(plan.data),
+        valid=held_out,
+        tokenizer=None,
+        score=lambda run, loss: {"invented": loss},
+    )

@@ -1,5 +1,6 @@
 """Make a run from a plan: check everything, take the folder, train, score, write the card. One way for every task."""
 
+import math
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -18,6 +19,7 @@ from regard.train import Loop, Ranks, Report, join_ranks
 from regard.train.plot import plot_losses
 
 Scores = Mapping[str, float]
+Score = Callable[[Run, float], Scores]  # of what was trained, on what it has not learned from; its loss is known there
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Prepared:
     train: Batches
     valid: Batches | None
     tokenizer: Tokenizer | None
-    score: Callable[[Run], Scores]  # once trained, on what it has not learned from
+    score: Score
     keep: Callable[[], object] = lambda: None  # what else the folder should hold, once it is ours
     weights: Mapping[str, Tensor] = field(default_factory=dict)  # to begin from; what is not named begins at random
 
@@ -72,7 +74,8 @@ def _finish(ready: Prepared, report: Report, folder: RunFolder, ranks: Ranks) ->
             return
         plot_losses(folder.path)
         if not report.stopped_by:
-            scores = ready.score(load_run(folder.path))
+            best = report.progress.best
+            scores = ready.score(load_run(folder.path), math.nan if best is None else best)
             folder.log(step=report.progress.step, **scores)
             write_text(folder.path / "card.md", card(ready.plan, report, scores, folder.path))
 

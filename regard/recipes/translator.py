@@ -56,7 +56,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     parses = plan.data.parses() if isinstance(plan.data, PairFiles) else {}
     measured = texts.get("test", texts["valid"])
 
-    def score(run: Run) -> dict[str, float]:
+    def score(run: Run, loss: float) -> dict[str, float]:
         answers = run.translate([source for source, _ in measured], trees=parses.get("valid"))
         return translation_scores(answers, [target for _, target in measured])
 

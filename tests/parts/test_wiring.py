@@ -37,6 +37,16 @@ def test_norms_are_their_formulas():
     assert torch.equal(NoNorm().build(WIDTH)(x), x)
 
 
+@pytest.mark.parametrize("size", [0.0, 1e-4, 1.0, 1e4])
+def test_the_root_mean_square_of_few_numbers_is_that_of_many(size: float):
+    norm = RMSNorm().build(WIDTH)
+    torch.nn.init.normal_(norm.weight)
+    x = size * torch.randn(3, 5, WIDTH)
+    with torch.no_grad():
+        few = norm(x)
+    close(few, norm(x).detach())
+
+
 FORMULAS = {
     PreNorm: lambda x, norm, sublayer: x + sublayer(norm(x)),
     PostNorm: lambda x, norm, sublayer: norm(x + sublayer(x)),

@@ -47,6 +47,8 @@ def weigh(scores: Tensor, allowed: Tensor | None) -> Tensor:
 
 def everywhere(q: Queries, k: Keys, mask: Mask | None, bias: Bias | None) -> tuple[Allowed | None, Tensor | None]:
     """Mask and bias written out for every pair of query and key; None where there is nothing to say."""
+    if mask is None and bias is None:
+        return None, None
     queries, keys = q.shape[-2], k.shape[-2]
     query = torch.arange(keys - queries, keys, device=q.device)[:, None]
     key = torch.arange(keys, device=q.device)[None, :]
