@@ -60,7 +60,7 @@ JOBS = {
         "--data.length 128 --training.batch 32"
     ),
     "shakespeare_15min": Job(
-        f"{SHAKESPEARE} --minutes 14.3 --processes 2 --model.dropout 0.05 --training.check-every 400"
+        f"{SHAKESPEARE} --minutes 14.5 --processes 2 --model.dropout 0.05 --training.check-every 400"
     ),
     "multi30k_en_de": _multi30k("en", "de"),
     "multi30k_de_en": _multi30k("de", "en", "--minutes 30"),

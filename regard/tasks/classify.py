@@ -22,13 +22,18 @@ class Classify:
     labels: tuple[str, ...] = ()  # in the order of the scores; none: those of the training files
     longest: int = 128  # tokens read of a text
     smoothing: float = 0.0
+    blind: float = 0.0  # share of the tokens that training does not show, other ones each time
     unit = "tokens"
 
     def __post_init__(self) -> None:
-        share(smoothing=self.smoothing)
+        share(smoothing=self.smoothing, blind=self.blind)
 
     def loss(self, model: nn.Module, batch: LabelledBatch) -> Loss:
-        scores = model(batch.tokens, batch.valid, places=batch.places).float()
+        shown = batch.valid
+        if model.training and self.blind:
+            shown = shown & (torch.rand(shown.shape, device=shown.device) >= self.blind)
+            shown[:, 0] = True  # so that something can always be looked at
+        scores = model(batch.tokens, shown, places=batch.places).float()
         smoothing = self.smoothing if model.training else 0.0
         total = F.cross_entropy(scores, batch.label, reduction="sum", label_smoothing=smoothing)
         return Loss(total, torch.tensor(batch.rows))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.tables.prior import InventedTables, Prior
-from regard.tables.prior.draw import draw_group
+from regard.tables.prior.draw import draw_group, shape_of
 
 PRIOR = Prior(budget=1500, most_rows=96, most_columns=24)
 
@@ -45,6 +45,16 @@ def test_the_kinds_that_the_prior_names_are_all_drawn():
     assert any(group.category.any() for group in groups)
     assert any(group.values.isnan().any() for group in groups)
     assert any(not group.category.any() and not group.values.isnan().any() for group in groups)
+
+
+def test_ranks_share_the_work_of_a_step():
+    tables = InventedTables(Prior(), held_out=0)
+    for step in range(20):
+        whole = tables.batch(step)
+        parts = [whole.part(number, 2) for number in range(2)]
+        assert sorted(parts[0].numbers + parts[1].numbers) == sorted(whole.numbers)
+        costs = [sum(shape_of(Prior(), group).cost for group in part.numbers) for part in parts]
+        assert max(costs) < 1.6 * min(costs)
 
 
 def test_what_is_measured_by_is_never_trained_on():

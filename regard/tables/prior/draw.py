@@ -47,6 +47,11 @@ class Shape:
     columns: int
     classes: int  # 0: numbers
 
+    @property
+    def cost(self) -> float:
+        """Of learning from it, as measured, in cells: a row costs as much as thirty, and more the more rows it sees."""
+        return self.tables * self.rows * (self.columns + 30 + self.known / 8)
+
 
 def draw_shape(prior: Prior, chance: Generator) -> Shape:
     """Small tables are drawn more often than large ones, in proportion to what they cost."""
@@ -61,9 +66,14 @@ def draw_shape(prior: Prior, chance: Generator) -> Shape:
     return Shape(tables, rows, known, columns, classes)
 
 
+def shape_of(prior: Prior, number: int) -> Shape:
+    """The shape of the group of this number, without its tables."""
+    return draw_shape(prior, _chance(prior, number))
+
+
 def draw_group(prior: Prior, number: int) -> TableBatch:
     """The group of this number: the same on every machine, whoever draws it."""
-    chance = torch.Generator().manual_seed(seed_for("tables", prior.seed, number))
+    chance = _chance(prior, number)
     shape = draw_shape(prior, chance)
     spare = whole(chance, 1, 2 + shape.columns)  # nodes that nobody sees
     nodes = draw_nodes(chance, shape.tables, shape.rows, shape.columns + spare)
@@ -81,6 +91,10 @@ def draw_group(prior: Prior, number: int) -> TableBatch:
     target = _classes(chance, target, shape) if shape.classes else _numbers(chance, target, shape)
     codes = torch.randn(shape.tables, shape.columns, CODE, generator=chance)
     return TableBatch(drawn.shown, drawn.category, target, shape.known, shape.classes, codes)
+
+
+def _chance(prior: Prior, number: int) -> Generator:
+    return torch.Generator().manual_seed(seed_for("tables", prior.seed, number))
 
 
 def _shuffled(chance: Generator, nodes: Tensor) -> Tensor:
@@ -139,7 +153,14 @@ class Groups:
         return self.prior.budget * len(self.numbers)
 
     def part(self, number: int, parts: int) -> "Groups":
-        return Groups(self.prior, self.numbers[number::parts])
+        """One of several shares that cost about the same, for ranks wait for the slowest of them."""
+        shares: list[list[int]] = [[] for _ in range(parts)]
+        costs = [0.0] * parts
+        for cost, group in sorted(((shape_of(self.prior, group).cost, group) for group in self.numbers), reverse=True):
+            least = costs.index(min(costs))
+            shares[least].append(group)
+            costs[least] += cost
+        return Groups(self.prior, tuple(shares[number]))
 
     def to(self, device: str) -> "TableGroups":
         return TableGroups([draw_group(self.prior, number).to(device) for number in self.numbers])
