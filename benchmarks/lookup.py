@@ -182,6 +182,7 @@ def main() -> None:
             **measure(model, test, VARIANTS[name], spread[-1].item()),
         }
         print(json.dumps({name: result["variants"][name]}), flush=True)
+        RESULT.parent.mkdir(exist_ok=True)
         RESULT.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -274,7 +274,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="ParTUT in English and Italian")
     parser.add_argument("--genres", type=Path, metavar="FOLDER", help="English EWT, for the second study")
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--positions", nargs="+", choices=POSITIONS, default=list(POSITIONS), metavar="NAME")
     parser.add_argument("--work", type=Path, default=Path("runs/trees"), metavar="FOLDER", help="for the runs")

@@ -19,7 +19,7 @@ from regard.core.errors import UserError, did_you_mean
 
 KINDS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
 PACKED = (".gz", ".xz", ".zst")
-CHUNK = 1 << 20  # bytes read at a time
+CHUNK = 1 << 18  # bytes read at a time
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Tokens on disk: a corpus of any size, encoded once and then mapped into memory as it is needed."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from regard.core.files import replacing
 from regard.data.files import holds_documents, read_text
 from regard.text import Tokenizer
 
-TOGETHER = 64  # pieces encoded at a time, which the tokenizer spreads over the cores
+TOGETHER = 1 << 20  # characters encoded at a time: the tokenizer spreads them over the cores, at 100 bytes for each
 
 
 def write_tokens(files: Iterable[Path], tokenizer: Tokenizer, path: Path) -> None:
@@ -37,5 +36,12 @@ def read_tokens(path: Path) -> np.ndarray:
 
 
 def _several(pieces: Iterator[str]) -> Iterator[list[str]]:
-    while together := list(islice(pieces, TOGETHER)):
+    together, characters = list[str](), 0
+    for piece in pieces:
+        together.append(piece)
+        characters += len(piece)
+        if characters >= TOGETHER:
+            yield together
+            together, characters = [], 0
+    if together:
         yield together

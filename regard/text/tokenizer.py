@@ -37,7 +37,7 @@ class Tokenizer:
         return self.engine.get_vocab_size()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self.engine.encode_batch(list(texts), add_special_tokens=False)]
+        return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The characters of its text that each token was cut from: the first, and the one after the last."""
