@@ -55,6 +55,7 @@ class ViTModel(nn.Module):
         shrink, channels = config.stem.shrink, config.stem.channels_of(config.channels)
         self.stem = config.stem.build(config.channels)
         self.patches = Patches(config.image // shrink, config.patch // shrink, channels, config.width)
+        self.tokens_each = self.patches.count + config.pool.tokens
         self.pool = config.pool.build(config.width, config.heads)
         self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False, position=config.places())

@@ -24,9 +24,7 @@ class Grid:
         if width % 4:
             raise ConfigError(f"width {width} is not divisible by 4: grid positions have sines and cosines, both ways")
         if not self.columns:
-            raise ConfigError(
-                "columns: only a model of images knows how many there are; say how many make a row"
-            )
+            raise ConfigError("columns: only a model of images knows how many there are; say how many make a row")
         return GridCode(self)
 
 
