@@ -90,9 +90,8 @@ def _classes(folder: Path) -> ImageList:
     named = {child.name.lower(): child for child in classes}
     if classes and set(named) <= PARTS and any(child.is_dir() for child in classes[0].iterdir()):
         part = next((named[name] for name in ("train", "training") if name in named), classes[0])
-        raise UserError(
-            f"{folder}: holds {', '.join(child.name for child in classes)}; name one of them, such as {part}"
-        )
+        names = ", ".join(child.name for child in classes)
+        raise UserError(f"{folder}: holds {names}, which are no classes; name one of them, such as {part}")
     found = [Found(str(file), child.name, file) for child in classes for file in files_below(child)]
     if not found:
         raise UserError(f"{folder}: holds no images in sub-folders; each class needs a sub-folder with its name")

@@ -55,7 +55,7 @@ def image_classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             bias=False,
             recall=True,
             quiet=True,
-            dropout=0.1,
+            dropout=0.0,  # augmentation does its work, and is cheaper
         ),
         training=Training(
             batch=128,
@@ -86,7 +86,7 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
     kept, beside = out / "images", out.parent / f".{out.name}.images.part"
     place = kept if resume and kept.exists() else beside
     train = Sources(plan.data.train, "train")
-    model = plan.model if place == kept else sized(plan.model, train)
+    model = plan.model if place == kept else sized(plan.model, train.sizes())
     view = View(model.image, model.channels, plan.data.framing)
     try:
         with ranks.only_first() as first:
@@ -116,9 +116,8 @@ class Sources:
         return sizes
 
 
-def sized(model: ViT, train: Sources) -> ViT:
-    """The sizes that nobody chose, as they suit the images."""
-    sizes = train.sizes()
+def sized(model: ViT, sizes: Sequence[Size]) -> ViT:
+    """The sizes that nobody chose, as they suit images of these."""
     channels = model.channels or max(size[2] for size in sizes)
     usual = min(MOST_SIDE, round(statistics.median(min(size[:2]) for size in sizes)))
     side, shrink = model.image or usual, model.stem.shrink
