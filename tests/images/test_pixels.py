@@ -119,10 +119,12 @@ def test_a_damaged_file_is_an_image_or_a_named_error(tmp_path_factory: pytest.Te
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path = tmp_path_factory.mktemp("damaged") / f"a.{kind}"
     path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+    told = ""
     try:
-        assert pixels(path, 8, 3, "crop").shape == (3, 8, 8)
+        shape = pixels(path, 8, 3, "crop").shape
     except ImageError as error:
-        assert str(error).startswith(f"{path}: ")
+        told = str(error)
+    assert told.startswith(f"{path}: ") if told else shape == (3, 8, 8)
 
 
 def test_a_truncated_image_is_named(tmp_path: Path):

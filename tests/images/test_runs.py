@@ -198,3 +198,27 @@ def test_sizes_are_chosen_by_the_images(sizes: list[Size], chosen: Size):
 def test_a_chosen_size_is_kept():
     with pytest.raises(ConfigError, match="image"):
         ViT(labels=2, image=0).build()
+
+
+def test_a_plain_vit_goes_to_hugging_face_and_comes_back(tmp_path: Path):
+    """Their own model says the same of an image, and so does the folder loaded here."""
+    from transformers import AutoModelForImageClassification
+
+    plain = ["--model.stem=NoStem", "--model.pool=ClassToken", "--model.norm=LayerNorm", "--model.feed=GELU"]
+    plain += ["--model.query_norm=null", "--model.bias=true", "--model.recall=false", "--model.quiet=false"]
+    plain += ["--model.width=16", "--model.layers=1", "--model.heads=2", "--training.batch=16", "--steps=3"]
+    data = ["--train", write_classes(tmp_path / "train", 30), "--data.framing=stretch"]
+    assert regard("train", "image", *data, *plain, "--out", tmp_path / "run") == 0
+    assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0
+    images, _ = bars(4, seed=2)
+    here, there = library.load(tmp_path / "run"), library.load(tmp_path / "hf")
+    labels, chances = here.label_chances(list(images))
+    assert there.label_chances(list(images))[0] == labels == LABELS
+    torch.testing.assert_close(there.label_chances(list(images))[1], chances, rtol=1e-5, atol=1e-5)
+    theirs = AutoModelForImageClassification.from_pretrained(tmp_path / "hf").eval()
+    told = json.loads((tmp_path / "hf" / "preprocessor_config.json").read_text())
+    given = (torch.from_numpy(images)[:, None] / 255 - told["image_mean"][0]) / told["image_std"][0]
+    with torch.no_grad():
+        found = theirs(pixel_values=given).logits.softmax(-1)
+    torch.testing.assert_close(found, chances, rtol=1e-5, atol=1e-5)
+    assert theirs.config.id2label == dict(enumerate(LABELS))

@@ -142,10 +142,14 @@ def broken(tmp_path: Path, how: str) -> Path:
 )
 def test_sources_that_cannot_be_meant_are_named(how: str, told: str, tmp_path: Path):
     path = broken(tmp_path, how)
-    with pytest.raises(UserError, match=told) as error:
+
+    def read() -> None:
         source = find_images(path, "train")
         source.sizes()
         list(source)
+
+    with pytest.raises(UserError, match=told) as error:
+        read()
     assert str(path) in str(error.value)
 
 
