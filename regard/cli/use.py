@@ -34,7 +34,11 @@ def classify(run: Path, *images: Path, json: bool = False, trees: tuple[Path, ..
 
     loaded = load_run(run)
     if isinstance(loaded.task, ClassifyImages):
-        return classify_images(loaded, images, trees, json)
+        if trees:
+            raise ConfigError(f"{run}: classifies images, so {trees[0]} is of no use to it")
+        if not images:
+            raise ConfigError(f"classify: name the images, for {run} reads no text")
+        return classify_images(loaded, loaded.task.labels, images, json)
     if images:
         raise ConfigError(f"{images[0]}: {run} reads texts, a line each, from standard input: … < {images[0]}")
     lines = read_lines()
@@ -44,19 +48,14 @@ def classify(run: Path, *images: Path, json: bool = False, trees: tuple[Path, ..
     return 0
 
 
-def classify_images(loaded: "Run", images: tuple[Path, ...], trees: tuple[Path, ...], json: bool) -> int:
+def classify_images(loaded: "Run", labels: tuple[str, ...], images: tuple[Path, ...], json: bool) -> int:
     """One line an image; what cannot be read is told apart, and ends the others' answers no sooner."""
     import json as writer
 
     from regard.data.image_files import Found, files_below
 
-    if trees:
-        raise ConfigError(f"{loaded.path}: classifies images, so {trees[0]} is of no use to it")
-    if not images:
-        raise ConfigError(f"classify: name the images, for {loaded.path} reads no text")
-    assert loaded.task is not None
     files = [file for path in images for file in (files_below(path) if path.is_dir() else [path])]
-    failed, labels = 0, loaded.task.labels  # type: ignore[union-attr]
+    failed = 0
     for one, answer in loaded.look(Found(str(file), "", file) for file in files):
         if isinstance(answer, UserError):
             failed += 1
@@ -68,7 +67,7 @@ def classify_images(loaded: "Run", images: tuple[Path, ...], trees: tuple[Path, 
     return 1 if failed else 0
 
 
-def in_json(labels: "tuple[str, ...]", chances: "Tensor", **more: str) -> str:
+def in_json(labels: tuple[str, ...], chances: "Tensor", **more: str) -> str:
     import json
 
     shown = {label: round(chance, 6) for label, chance in zip(labels, chances.tolist(), strict=True)}

@@ -15,7 +15,7 @@ from regard.data.augment import Augment, Bytes
 from regard.data.order import Order
 from regard.data.pixels import Framing
 
-SAMPLE = 10_000  # images that mean and deviation are taken from
+SAMPLE = 1 << 24  # bytes of images that mean and deviation are taken from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,8 @@ class Scale:
     @staticmethod
     def of(images: np.ndarray, rows: Sequence[int]) -> "Scale":
         """Of these rows, or of so many of them that spread evenly."""
-        some = images[list(rows[:: max(1, len(rows) // SAMPLE)])]
+        most = max(1, SAMPLE // images[0].size)
+        some = images[list(rows[:: -(-len(rows) // most)])]
         mean = [some[:, channel].mean() / 255 for channel in range(some.shape[1])]
         spread = [max(some[:, channel].std() / 255, 0.01) for channel in range(some.shape[1])]
         return Scale(tuple(round(float(x), 4) for x in mean), tuple(round(float(x), 4) for x in spread))

@@ -92,6 +92,7 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
         with ranks.only_first() as first:
             if first and place == beside:
                 shutil.rmtree(beside, ignore_errors=True)
+                print("decoding the images", file=sys.stderr)
                 _decode(beside, train, Sources(plan.data.valid, "test"), view)
         yield _prepared(plan, plan.data, plan.task, model, place, kept, ranks)
     finally:

@@ -33,12 +33,12 @@ def measure(
     trees: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Scores, with what exactly was counted."""
+    if trees and not isinstance(run.task, Classify | Translate):
+        raise ConfigError(f"{run.path}: neither translates nor classifies texts, so {trees[0]} is of no use to it")
     if isinstance(run.task, ClassifyImages):
         return measure_images(run, files)
     if run.tokenizer is None:
         raise UserError(f"{run.path}: has no tokenizer, so it cannot read {files[0]}")
-    if trees and not isinstance(run.task, Classify | Translate):
-        raise ConfigError(f"{run.path}: neither translates nor classifies, so {trees[0]} is of no use to it")
     if isinstance(run.task, LanguageModel):
         return _language(run, files)
     if isinstance(run.task, FillMasked):

@@ -113,7 +113,9 @@ class Run:
             found = (Found(name_of(thing, place), "", thing) for place, thing in enumerate(things))
             answers = [_or_raise(answer) for _, answer in self.look(found)]
             return self.task.labels, torch.stack(answers) if answers else torch.empty(0, len(self.task.labels))
-        texts = [str(thing) for thing in things]
+        texts = [thing for thing in things if isinstance(thing, str)]
+        if len(texts) < len(things):
+            raise UserError(f"{self.path}: reads texts, and was given something else")
         if not isinstance(self.task, Classify) or self.tokenizer is None:
             raise UserError(f"{self.path}: was not trained to name labels")
         parses = self._parses(texts, trees)
