@@ -26,6 +26,12 @@ class Ahead:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ahead")
         self._next: tuple[int, Future[Any]] | None = None
 
+    def __enter__(self) -> "Ahead":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown(cancel_futures=True)
+
     @property
     def steps_per_epoch(self) -> int:
         return self.data.steps_per_epoch

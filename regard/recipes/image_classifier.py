@@ -94,7 +94,9 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
                 shutil.rmtree(beside, ignore_errors=True)
                 print("decoding the images", file=sys.stderr)
                 _decode(beside, train, Sources(plan.data.valid, "test"), view)
-        yield _prepared(plan, plan.data, plan.task, model, place, kept, ranks)
+        ready = _prepared(plan, plan.data, plan.task, model, place, kept, ranks)
+        with Ahead(ready.train) as train:
+            yield replace(ready, train=train)
     finally:
         if ranks.first:
             shutil.rmtree(beside, ignore_errors=True)
@@ -163,7 +165,7 @@ def _prepared(
 
     return Prepared(
         plan=replace(plan, task=task, model=replace(model, labels=len(labels))),
-        train=Ahead(LabelledImages(train.images, numbers, rows, scale, batch, seed, data.augment)),
+        train=LabelledImages(train.images, numbers, rows, scale, batch, seed, data.augment),
         valid=LabelledImages(valid.images, valid.numbers(labels), measured, scale, batch),
         tokenizer=None,
         score=score,

@@ -176,7 +176,12 @@ class Steps:
 
 def test_the_next_batch_is_made_ahead_and_in_no_other_order():
     data = Steps()
-    ahead = Ahead(data)
+    with Ahead(data) as ahead:
+        ask(ahead, data)
+    assert not any(thread.name.startswith("ahead") for thread in threading.enumerate())
+
+
+def ask(ahead: Ahead, data: Steps) -> None:
     assert [ahead.batch(step) for step in (0, 1, 2, 7, 8, 2)] == [100, 101, 102, 107, 108, 102]
     main = [step for step, thread in data.made if not thread.startswith("ahead")]
     assert main == [0, 7, 2], "only what could not be foreseen is waited for"

@@ -139,14 +139,14 @@ def test_a_run_that_was_broken_off_ends_with_the_same_bits(tmp_path: Path):
 
 def test_two_ranks_reproduce_the_losses_of_one(tmp_path: Path):
     data = ["--train", write_classes(tmp_path / "train", 40), *SMALL, "--steps=4", "--training.log_every=1"]
-    losses = []
-    for processes in (1, 2):
-        out = tmp_path / str(processes)
-        words = ["train", "image", "--out", out, *data, "--processes", processes]
-        env = {**os.environ, "OMP_NUM_THREADS": "1"}
-        subprocess.run([sys.executable, "-m", "regard", *map(str, words)], env=env, check=True)
-        losses.append([line["loss"] for line in read_metrics(out) if "loss" in line])
-    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    assert regard("train", "image", "--out", tmp_path / "one", *data) == 0
+    words = ["train", "image", "--out", tmp_path / "two", *data, "--processes", 2]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-m", "regard", *map(str, words)], env=env, check=True)
+    one, two = ([line["loss"] for line in read_metrics(tmp_path / name) if "loss" in line] for name in ("one", "two"))
+    assert len(one) == 4
+    assert two[0] == pytest.approx(one[0], rel=1e-5)
+    assert two == pytest.approx(one, rel=1e-3)  # Muon computes in bfloat16, which makes the last digits larger
 
 
 def test_idx_files_train_on_one_part_and_measure_the_other(tmp_path: Path, capsys: pytest.CaptureFixture):
