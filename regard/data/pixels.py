@@ -29,6 +29,7 @@ def pixels(picture: Picture, side: int, channels: int, framing: Framing, where: 
     where = where or (str(picture) if isinstance(picture, str | Path) else "the image")
     try:
         image = _in_colours(ImageOps.exif_transpose(_decoded(picture, side)), channels)
+        framed = np.asarray(_framed(image, side, framing))
     except ImageError as error:
         raise ImageError(f"{where}: {error}") from None
     except OSError as error:
@@ -36,7 +37,6 @@ def pixels(picture: Picture, side: int, channels: int, framing: Framing, where: 
         raise ImageError(f"{where}: {reason}") from None
     except Exception as error:  # a damaged file makes Pillow raise whatever it makes it raise
         raise ImageError(f"{where}: is damaged ({type(error).__name__}: {error})") from None
-    framed = np.asarray(_framed(image, side, framing))
     return framed[None] if framed.ndim == 2 else framed.transpose(2, 0, 1)
 
 
@@ -92,7 +92,11 @@ def _framed(image: Image.Image, side: int, framing: Framing) -> Image.Image:
     if framing == "crop":
         return ImageOps.fit(image, size, Image.Resampling.BICUBIC)
     if framing == "pad":
-        return ImageOps.pad(image, size, Image.Resampling.BICUBIC)
+        scale = side / max(image.size)
+        small = image.resize([max(1, round(scale * length)) for length in image.size], Image.Resampling.BICUBIC)
+        whole = Image.new(image.mode, size)
+        whole.paste(small, ((side - small.width) // 2, (side - small.height) // 2))
+        return whole
     return image.resize(size, Image.Resampling.BICUBIC)
 
 

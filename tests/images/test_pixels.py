@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from regard.data.pixels import ImageError, pixels, size_of
+from regard.data.pixels import Framing, ImageError, pixels, size_of
 
 GREY = np.arange(64, dtype=np.uint8).reshape(8, 8) * 3
 COLOURS = np.stack([GREY, 255 - GREY, GREY // 2], -1)
@@ -76,6 +76,14 @@ def test_framing_says_what_becomes_of_long_images():
     assert (padded[12:18, 12:18] == 200).all()
     assert (pixels(long, 10, 1, "stretch")[0, :, 4:6] >= 195).all()
     assert pixels(long, 10, 1, "stretch")[0, :, 0].max() == 0
+
+
+@pytest.mark.parametrize("framing", ["crop", "pad", "stretch"])
+@pytest.mark.parametrize("shape", [(1, 3000), (3000, 1), (1, 1), (7, 5)])
+def test_no_shape_is_too_odd(framing: Framing, shape: tuple[int, int]):
+    found = pixels(np.full(shape, 100, np.uint8), 6, 1, framing)
+    assert found.shape == (1, 6, 6)
+    assert found.max() == 100
 
 
 def test_arrays_of_fractions_bits_and_colours():
