@@ -95,8 +95,8 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
                 print("decoding the images", file=sys.stderr)
                 _decode(beside, train, Sources(plan.data.valid, "test"), view)
         ready = _prepared(plan, plan.data, plan.task, model, place, kept, ranks)
-        with Ahead(ready.train) as train:
-            yield replace(ready, train=train)
+        with Ahead(ready.train) as ahead:
+            yield replace(ready, train=ahead)
     finally:
         if ranks.first:
             shutil.rmtree(beside, ignore_errors=True)
