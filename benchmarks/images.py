@@ -31,7 +31,10 @@ FASHION = "{data}/vision/fashion_mnist"
 JOBS = {
     "fashion_15min": Job(f"image --train {FASHION} --minutes 14 --processes 2", FASHION),
     "fashion_60min": Job(f"image --train {FASHION} --minutes 58 --processes 2 --data.augment.flip 0.5", FASHION),
-    "digits_60s": Job("image --train {runs}/digits.npz --minutes 0.8 --processes 2", "{runs}/digits.npz"),
+    "digits_60s": Job(
+        "image --train {runs}/digits.npz --minutes 0.8 --processes 2 --model.width 64 --model.layers 4 --model.heads 2",
+        "{runs}/digits.npz",
+    ),
 }
 BATCH = 128
 
