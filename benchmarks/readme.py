@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-RESULTS = HERE / "text" / "results"
+RESULTS = [HERE / "text" / "results", HERE / "images" / "results"]
 
 # What is learned, the score that is shown, and how it is called.
 LEARNED = {
@@ -24,14 +24,16 @@ LEARNED = {
     "sst2": ("SST-2, GLUE's development set, from scratch", "accuracy", "accuracy"),
     "sms_spam": ("SMS spam, test", "accuracy", "accuracy"),
     "debian_synopsis": ("Debian package descriptions to synopses, test", "rougeL", "ROUGE-L"),
+    "fashion_15min": ("Fashion-MNIST, test, 15 minutes", "accuracy", "accuracy"),
+    "fashion_60min": ("Fashion-MNIST, test, an hour", "accuracy", "accuracy"),
+    "digits_60s": ("scikit-learn's digits, test", "accuracy", "accuracy"),
 }
 
 
 def learned() -> str:
     lines = ["| what | score | | training |", "|---|---|---|---|"]
     for job, (what, score, unit) in LEARNED.items():
-        path = RESULTS / f"{job}.json"
-        if path.exists():
+        for path in (folder / f"{job}.json" for folder in RESULTS if (folder / f"{job}.json").exists()):
             results = json.loads(path.read_text())["results"]
             minutes = statistics.mean(result["trained"] for result in results) / 60
             shown = spread([result["scores"][score] for result in results])

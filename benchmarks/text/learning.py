@@ -100,9 +100,9 @@ def run(name: str, job: Job, seed: int, data: Path, runs: Path) -> dict[str, Any
     return {"seed": seed, "seconds": round(seconds, 1), "trained": round(trained, 1), "scores": scores}
 
 
-def keep(name: str, job: Job, result: dict[str, Any]) -> None:
+def keep(name: str, job: Job, result: dict[str, Any], folder: Path = RESULTS) -> None:
     """Add a seed to the document of its job."""
-    path = RESULTS / f"{name}.json"
+    path = folder / f"{name}.json"
     before = json.loads(path.read_text())["results"] if path.exists() else []
     results = [*(old for old in before if old["seed"] != result["seed"]), result]
     document = {

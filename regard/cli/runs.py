@@ -36,7 +36,8 @@ def evaluate(
     run
         Run folder.
     files
-        Files as in training: running text, labelled texts, or for a translator two parallel files or one of pairs;
+        Files as in training: running text, labelled texts, images (of idx files and .npz their test part), or for a
+        translator two parallel files or one of pairs;
         a summariser is compared with the first words of each document. For a table, one with the target in it.
     json
         Print one JSON object.

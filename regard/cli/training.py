@@ -236,6 +236,27 @@ def train_classify(
     return run.make(plan, {**settings, **(changes or {})}, train_classifier)
 
 
+@train.command(name="image")
+def train_image(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
+    """A classifier of images, for `regard classify`: a Vision Transformer of your own.
+
+    Any setting can be changed with a dotted option, such as --model.image 64 or --data.augment.flip 0.5;
+    --show-settings prints them all.
+
+    Parameters
+    ----------
+    train
+        A folder with a sub-folder of images for each class; or one of idx files (train-images-idx3-ubyte.gz, …); or an
+        .npz with the arrays images and labels; or a file with a path and a label in each row (.csv, .tsv, .jsonl).
+    valid
+        The same, to measure by; without it a tenth of the images is held out for that.
+    """
+    from regard.recipes import image_classifier, train_image_classifier
+
+    plan = image_classifier(tuple(map(str, train)), tuple(map(str, valid)))
+    return run.make(plan, changes, train_image_classifier)
+
+
 @pretrain.command(name="tables")
 def pretrain_tables(run: Run, *, changes: Changes = None) -> int:
     """The network that reads tables it has never seen, from invented tables: the way the shipped weights were made.

@@ -9,24 +9,69 @@ from regard.cli.app import app
 from regard.core.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from regard.data.trees import Parse
     from regard.run import Run
 
 
 @app.command
-def classify(run: Path, *, trees: tuple[Path, ...] = ()) -> None:
-    """Name the label of each line of standard input.
+def classify(run: Path, *images: Path, json: bool = False, trees: tuple[Path, ...] = ()) -> int:
+    """Name the label of each line of standard input, or of each image.
 
     Parameters
     ----------
     run
         Run folder of a classifier.
+    images
+        For a classifier of images: their files, or folders of them.
+    json
+        Print a JSON object for each, with the probability of every label.
     trees
         CoNLL-U files with the dependency tree of each line.
     """
-    loaded, lines = load_run(run), read_lines()
-    for label in loaded.classify(lines, read_line_trees(trees, lines)):
-        print(label)
+    from regard.tasks import ClassifyImages
+
+    loaded = load_run(run)
+    if isinstance(loaded.task, ClassifyImages):
+        if trees:
+            raise ConfigError(f"{run}: classifies images, so {trees[0]} is of no use to it")
+        if not images:
+            raise ConfigError(f"classify: name the images, for {run} reads no text")
+        return classify_images(loaded, loaded.task.labels, images, json)
+    if images:
+        raise ConfigError(f"{images[0]}: {run} reads texts, a line each, from standard input: … < {images[0]}")
+    lines = read_lines()
+    labels, chances = loaded.label_chances(lines, read_line_trees(trees, lines))
+    for row in chances:
+        print(in_json(labels, row) if json else labels[int(row.argmax())])
+    return 0
+
+
+def classify_images(loaded: "Run", labels: tuple[str, ...], images: tuple[Path, ...], json: bool) -> int:
+    """One line an image; what cannot be read is told apart, and ends the others' answers no sooner."""
+    import json as writer
+
+    from regard.data.image_files import Found, files_below
+
+    files = [file for path in images for file in (files_below(path) if path.is_dir() else [path])]
+    failed = 0
+    for one, answer in loaded.look(Found(str(file), "", file) for file in files):
+        if isinstance(answer, UserError):
+            failed += 1
+            print(f"regard: {answer}", file=sys.stderr)
+            if json:
+                print(writer.dumps({"file": one.where, "error": str(answer)}))
+        else:
+            print(in_json(labels, answer, file=one.where) if json else f"{one.where}\t{labels[int(answer.argmax())]}")
+    return 1 if failed else 0
+
+
+def in_json(labels: tuple[str, ...], chances: "Tensor", **more: str) -> str:
+    import json
+
+    shown = {label: round(chance, 6) for label, chance in zip(labels, chances.tolist(), strict=True)}
+    return json.dumps({**more, "label": labels[int(chances.argmax())], "chances": shown}, ensure_ascii=False)
 
 
 @app.command

@@ -1,6 +1,5 @@
 """Labelled texts: a file with a label and a text in each row."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.core.errors import ConfigError, UserError, at_least, did_you_mean, share
-from regard.core.machine import seed_for
 from regard.data.files import Row, read_rows
+from regard.data.held_out import held_out
 from regard.data.order import Order
 from regard.data.pairs import pad
 from regard.data.tree_places import TokenTree, pad_trees, token_trees
@@ -50,17 +49,11 @@ class LabelFiles:
 
 
 def _hold_out(rows: list[Row], part: float) -> tuple[list[Row], list[Row]]:
-    """Rows drawn apart, the same ones each time; every label keeps a row to be learned from."""
-    dice = torch.Generator().manual_seed(seed_for("held out"))
-    left, apart = Counter(row.fields[0] for row in rows), set[int]()
-    for number in torch.randperm(len(rows), generator=dice).tolist():
-        label = rows[number].fields[0]
-        if len(apart) < max(1, round(part * len(rows))) and left[label] > 1:
-            left[label] -= 1
-            apart.add(number)
+    apart = held_out([row.fields[0] for row in rows], part)
     if not apart:
         raise UserError(f"{rows[0].file}: every label has one row only, so none is held out; name some with --valid")
-    return [row for i, row in enumerate(rows) if i not in apart], [rows[i] for i in sorted(apart)]
+    chosen = set(apart)
+    return [row for i, row in enumerate(rows) if i not in chosen], [rows[i] for i in apart]
 
 
 def read_labelled(files: Sequence[str]) -> list[Row]:

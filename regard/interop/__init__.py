@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from regard.core.errors import UserError
-from regard.models import Model
+from regard.interop.image_task import image_task, write_image_task
+from regard.models import Model, ViT
 from regard.run import CONFIG, TOKENIZER, Run, load_run
+from regard.tasks import ClassifyImages
 from regard.text import Tokenizer
 
 
@@ -17,7 +19,8 @@ def load(path: str | Path) -> Run:
 
     if huggingface.is_folder(path):
         found = huggingface.read(path)
-        return Run(path, found.config, found.model, tokenizer=_tokenizer(path, found.config), extra=found.extra)
+        task = image_task(path, found.config, found.extra) if isinstance(found.config, ViT) else None
+        return Run(path, found.config, found.model, task, _tokenizer(path, found.config), found.extra)
     if not path.is_dir():
         raise UserError(f"{path}: there is no such folder")
     raise UserError(f"{path}: is neither a run folder ({CONFIG}) nor a Hugging Face folder (config.json)")
@@ -41,4 +44,9 @@ def export_huggingface(run: Path, out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: already exists; choose a new folder")
     tokenizer = run / TOKENIZER
-    huggingface.write(loaded.config, loaded.model, out, tokenizer if tokenizer.exists() else None, loaded.extra)
+    extra = dict(loaded.extra)
+    if isinstance(loaded.task, ClassifyImages):
+        extra["id2label"] = dict(enumerate(loaded.task.labels))
+    huggingface.write(loaded.config, loaded.model, out, tokenizer if tokenizer.exists() else None, extra)
+    if isinstance(loaded.task, ClassifyImages) and isinstance(loaded.config, ViT):
+        write_image_task(out, loaded.config, loaded.task)

@@ -1,56 +1,79 @@
 """Vision Transformer: an image is a text of patches, read without a mask (Dosovitskiy et al., 2021)."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
-import torch
 from torch import nn
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Images, Labels
 from regard.parts.dropout import Dropout
-from regard.parts.embed import Patches, first_token
+from regard.parts.embed import Patches
 from regard.parts.linear import Linear
-from regard.parts.positions import Learned, Places, Position
+from regard.parts.pool import ClassToken, Pool
+from regard.parts.positions import Grid, Learned, Places, Position
 from regard.parts.start import begin
+from regard.parts.stem import NoStem, Stem
 from regard.parts.trunk import Trunk
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViT(Trunk):
-    labels: int
+    """A size of 0 is taken from the data when a run is made."""
+
+    labels: int = 0
     image: int = 28  # pixels along a side
     patch: int = 4
     channels: int = 1
-    pool: Literal["token", "mean"] = "token"  # what the label is read from: a class token, or the mean of the patches
+    stem: Stem = NoStem()
+    pool: Pool = ClassToken()  # what the label is read from
     position: Position | None = None  # type: ignore[assignment]  # None: learned, one for each patch and the token
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(1, labels=self.labels, image=self.image, patch=self.patch, channels=self.channels)
-        if self.image % self.patch:
+        at_least(0, labels=self.labels, image=self.image, patch=self.patch, channels=self.channels)
+        if self.patch and self.image % self.patch:
             raise ConfigError(f"image {self.image} is not divisible by patch {self.patch}")
+        if self.patch % self.stem.shrink:
+            raise ConfigError(f"patch {self.patch} is not divisible by {self.stem.shrink}, by which the stem shrinks")
 
     def build(self) -> "ViTModel":
+        at_least(1, labels=self.labels, image=self.image, patch=self.patch, channels=self.channels)
         return ViTModel(self)
+
+    def places(self) -> Position:
+        """The position code, told how many patches there are."""
+        across = self.image // self.patch
+        if isinstance(self.position, Grid) and not self.position.columns:
+            return replace(self.position, columns=across, before=self.pool.tokens)
+        return self.position or Learned(across**2 + self.pool.tokens)
 
 
 class ViTModel(nn.Module):
     def __init__(self, config: ViT):
         super().__init__()
         self.config = config
-        self.patches = Patches(config.image, config.patch, config.channels, config.width)
-        self.token = nn.Parameter(torch.zeros(1, 1, config.width)) if config.pool == "token" else None
-        length = self.patches.count + (config.pool == "token")
+        shrink, channels = config.stem.shrink, config.stem.channels_of(config.channels)
+        self.stem = config.stem.build(config.channels)
+        self.patches = Patches(config.image // shrink, config.patch // shrink, channels, config.width)
+        self.tokens_each = self.patches.count + config.pool.tokens
+        self.pool = config.pool.build(config.width, config.heads)
         self.drop = Dropout(config.dropout)
-        self.encoder = config.stack(causal=False, position=config.position or Learned(length))
+        self.encoder = config.stack(causal=False, position=config.places())
         self.label = Linear(config.width, config.labels)
         begin(self, self.encoder.blocks, quiet=config.quiet)
 
     def forward(self, images: Images) -> Labels:
-        x = self.patches(images)
-        if self.token is not None:
-            x = first_token(self.token, x)
+        self._check(images)
+        x = self.pool.enter(self.patches(self.stem(images)))
         places = Places.counting(x.shape[1], device=x.device)
         x = self.encoder(self.drop(self.encoder.position.embed(x, places)), None, places)
-        return self.label(x[:, 0] if self.token is not None else x.mean(1))
+        return self.label(self.pool(x))
+
+    def _check(self, images: Images) -> None:
+        """In the words of the config: what comes out of a stem has a size and channels that nobody has chosen."""
+        config, (channels, height, breadth) = self.config, images.shape[1:]
+        if height != config.image or breadth != config.image:
+            side = config.image
+            raise ConfigError(f"the model reads images of {side}×{side} and was given {height}×{breadth}")
+        if channels != config.channels:
+            raise ConfigError(f"the model reads images of {config.channels} channels and was given {channels}")

@@ -3,6 +3,7 @@
 from regard.recipes.classifier import classifier, train_classifier, tuned
 from regard.recipes.dates import dates, dates_quick
 from regard.recipes.filler import filler, train_filler
+from regard.recipes.image_classifier import image_classifier, train_image_classifier
 from regard.recipes.language import language, train_language_model
 from regard.recipes.plan import Plan, settle
 from regard.recipes.summariser import summariser, train_summariser
@@ -16,6 +17,7 @@ __all__ = [
     "dates",
     "dates_quick",
     "filler",
+    "image_classifier",
     "language",
     "settle",
     "share_right",
@@ -23,6 +25,7 @@ __all__ = [
     "table_reader",
     "train_classifier",
     "train_filler",
+    "train_image_classifier",
     "train_language_model",
     "train_summariser",
     "train_table_reader",

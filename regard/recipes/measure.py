@@ -11,9 +11,10 @@ from regard.data.pair_files import read_filled, read_pair_trees, read_pairs
 from regard.data.tokens import read_tokens, write_tokens
 from regard.data.windows import Windows
 from regard.decode import Beam
+from regard.recipes.image_classifier import measure_images
 from regard.recipes.summariser import score_summaries, usual_length
 from regard.run import Run, read_config
-from regard.tasks import Classify, FillMasked, LanguageModel, Summarise, Translate
+from regard.tasks import Classify, ClassifyImages, FillMasked, LanguageModel, Summarise, Translate
 from regard.tasks.classify import label_scores
 from regard.tasks.fill import fill_scores
 from regard.tasks.language import language_scores
@@ -32,10 +33,12 @@ def measure(
     trees: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Scores, with what exactly was counted."""
+    if trees and not isinstance(run.task, Classify | Translate):
+        raise ConfigError(f"{run.path}: neither translates nor classifies texts, so {trees[0]} is of no use to it")
+    if isinstance(run.task, ClassifyImages):
+        return measure_images(run, files)
     if run.tokenizer is None:
         raise UserError(f"{run.path}: has no tokenizer, so it cannot read {files[0]}")
-    if trees and not isinstance(run.task, Classify | Translate):
-        raise ConfigError(f"{run.path}: neither translates nor classifies, so {trees[0]} is of no use to it")
     if isinstance(run.task, LanguageModel):
         return _language(run, files)
     if isinstance(run.task, FillMasked):

@@ -12,6 +12,7 @@ from regard.core.config import from_dict, override, to_dict
 from regard.core.errors import ConfigError
 from regard.data.corpus import Corpus
 from regard.data.dates import Dates
+from regard.data.images import ImageFiles
 from regard.data.labelled import LabelFiles
 from regard.data.pair_files import PairFiles
 from regard.models import Model
@@ -20,7 +21,7 @@ from regard.tables.prior import Prior
 from regard.tasks import Task
 from regard.train import Training
 
-Data = Dates | Corpus | PairFiles | LabelFiles | Prior
+Data = Dates | Corpus | PairFiles | LabelFiles | ImageFiles | Prior
 
 
 @dataclass(frozen=True, kw_only=True)

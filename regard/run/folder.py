@@ -43,7 +43,7 @@ class Checkpoint:
 
 
 OURS = {
-    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, TABLE, "checkpoints", "tokens", "card.md", "loss.png",
+    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, TABLE, "checkpoints", "tokens", "images", "card.md", "loss.png",
     "alignment.png", ".lock",
 }  # fmt: skip
 

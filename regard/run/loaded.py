@@ -1,23 +1,28 @@
 """A run once it is trained: the model with its best weights, and what can be done with it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core import tensors
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError, UserError, at_least
+from regard.data.album import View
+from regard.data.image_files import Found, name_of
+from regard.data.pixels import ImageError, Picture
 from regard.data.trees import Parse, match_trees, read_trees
 from regard.decode import Beam, Sampling
-from regard.models import BERT, GPT, FillWords, FromSource, Model, Transformer
+from regard.models import BERT, GPT, FillWords, FromSource, Model, Transformer, ViT
 from regard.parts.positions import Tree
 from regard.run.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
-from regard.tasks import Classify, Summarise, Task
+from regard.tasks import Classify, ClassifyImages, Summarise, Task
 from regard.tasks.classify import label_chances
+from regard.tasks.classify_images import image_chances
 from regard.tasks.fill import Guess, fill, guesses
 from regard.tasks.language import generate
 from regard.tasks.targets import Written, align, score_targets, write_targets
@@ -95,17 +100,33 @@ class Run:
             raise UserError(f"{self.path}: holds no language model with a tokenizer, so it writes no text of its own")
         return generate(self.model, self.tokenizer, prompt, tokens, sampling, stop)
 
-    def classify(self, texts: list[str], trees: Trees | None = None) -> list[str]:
-        """The likeliest label of each text."""
-        labels, chances = self.label_chances(texts, trees)
-        return [labels[place] for place in chances.argmax(-1).tolist()] if texts else []
+    def classify(self, things: Sequence[Picture], trees: Trees | None = None) -> list[str]:
+        """The likeliest label of each text; or of each image, as a file, an array or an image of Pillow."""
+        labels, chances = self.label_chances(things, trees)
+        return [labels[place] for place in chances.argmax(-1).tolist()] if len(things) else []
 
-    def label_chances(self, texts: list[str], trees: Trees | None = None) -> tuple[tuple[str, ...], Tensor]:
-        """The labels, and the probability of each for each text."""
+    def label_chances(
+        self, things: Sequence[Picture], trees: Trees | None = None
+    ) -> tuple[tuple[str, ...], Float[Tensor, "thing label"]]:
+        """The labels, and the probability of each for each text or image."""
+        if isinstance(self.task, ClassifyImages):
+            found = (Found(name_of(thing, place), "", thing) for place, thing in enumerate(things))
+            answers = [_or_raise(answer) for _, answer in self.look(found)]
+            return self.task.labels, torch.stack(answers) if answers else torch.empty(0, len(self.task.labels))
+        texts = [thing for thing in things if isinstance(thing, str)]
+        if len(texts) < len(things):
+            raise UserError(f"{self.path}: reads texts, and was given something else")
         if not isinstance(self.task, Classify) or self.tokenizer is None:
             raise UserError(f"{self.path}: was not trained to name labels")
         parses = self._parses(texts, trees)
         return self.task.labels, label_chances(self.model, self.tokenizer, texts, self.task.longest, trees=parses)
+
+    def look(self, found: Iterable[Found]) -> Iterator[tuple[Found, Tensor | ImageError]]:
+        """The probability of each label for any number of images, or what is wrong with one of them."""
+        if not isinstance(self.task, ClassifyImages) or not isinstance(self.config, ViT):
+            raise UserError(f"{self.path}: was not trained on images")
+        view = View(self.config.image, self.config.channels, self.task.framing)
+        return image_chances(self.model, self.task, view, found)
 
     def _parses(self, texts: list[str], trees: Trees | None) -> Sequence[Parse] | None:
         """The tree of each text, checked to be its own."""
@@ -133,6 +154,12 @@ class Run:
         if self.tokenizer is None:
             raise UserError(f"{self.path}: has no {TOKENIZER} that regard can use, so it fills in tokens but no words")
         return self.tokenizer
+
+
+def _or_raise(answer: Tensor | ImageError) -> Tensor:
+    if isinstance(answer, ImageError):
+        raise answer
+    return answer
 
 
 def save_run(

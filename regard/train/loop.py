@@ -84,9 +84,9 @@ class Loop:
             )
         self.total_steps = training.total_steps(data.steps_per_epoch)
         parameters = sum(p.numel() for p in model.parameters())
-        self.precision = choose(
-            training, parameters * batch.size, self.total_steps, fixed_shape=data.fixed_shape, device=best_device()
-        )
+        tokens_each = getattr(model, "tokens_each", 1)  # of a model that cuts what is counted, such as images
+        work = parameters * batch.size * tokens_each
+        self.precision = choose(training, work, self.total_steps, fixed_shape=data.fixed_shape, device=best_device())
         self.optimisers = training.optimiser.build(self.model)
         self.average = Average(self.model, training.average) if training.average else None
         self.progress = self._here(Progress())

@@ -33,7 +33,6 @@ EXTRAS: dict[type, list[dict[str, Any]]] = {
     DecoderOnly: [{"tied": False}, {"pairs": True}, {"cap": 2.0}],
     BERT: [{"head": NameLabel(3)}, {"head": NameLabel(3, "mean")}],
     Transformer: [{"target_vocab": 7, "decoder_layers": 1, "tied": False}, {"logit_bias": True, "key_heads": 1}],
-    ViT: [{"pool": "mean"}],
     RNN: [{"target_vocab": 7}, {"tied": False}, {"layers": 1}],
 }
 

@@ -9,7 +9,9 @@ from regard.interop.settings import HEADS, HIDDEN, LAYERS, WIDTH, Settings
 from regard.interop.table import FIRST, Row, Table, both, patches
 from regard.models.vit import ViT
 from regard.parts.norms import LayerNorm
+from regard.parts.pool import ClassToken
 from regard.parts.positions import Learned
+from regard.parts.stem import NoStem
 from regard.parts.wiring import PreNorm
 
 PIXELS, CHANNELS = 2**14, 2**10
@@ -47,7 +49,7 @@ def table(config: ViT) -> Table:
     projection = "vit.embeddings.patch_embeddings.projection"
     return Table(
         rows=[
-            Row("vit.embeddings.cls_token", ("token",)),
+            Row("vit.embeddings.cls_token", ("pool.token",)),
             Row("vit.embeddings.position_embeddings", ("encoder.position.table.weight",), FIRST),
             Row(f"{projection}.weight", ("patches.project.weight",), patches(config.channels, config.patch)),
             Row(f"{projection}.bias", ("patches.project.bias",)),
@@ -67,7 +69,7 @@ def table(config: ViT) -> Table:
 
 
 def settings(config: ViT) -> dict[str, Any]:
-    expect(config, "ViT", {"norm": LayerNorm, "wiring": PreNorm, "pool": "token"})
+    expect(config, "ViT", {"norm": LayerNorm, "wiring": PreNorm, "pool": ClassToken, "stem": NoStem, "recall": False})
     places = (config.image // config.patch) ** 2 + 1
     if config.position is not None and config.position != Learned(places):
         raise ConfigError(

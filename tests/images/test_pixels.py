@@ -1,0 +1,166 @@
+"""Images of every kind become bytes of one size, and those that cannot are named."""
+
+import io
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from regard.data.pixels import Framing, ImageError, pixels, size_of
+
+GREY = np.arange(64, dtype=np.uint8).reshape(8, 8) * 3
+COLOURS = np.stack([GREY, 255 - GREY, GREY // 2], -1)
+
+
+def saved(path: Path, image: Image.Image, **options: object) -> Path:
+    image.save(path, **options)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["png", "bmp", "tiff", "gif", "webp"])
+def test_an_image_of_the_right_size_keeps_every_byte(kind: str, tmp_path: Path):
+    options = {"lossless": True} if kind == "webp" else {}
+    path = saved(tmp_path / f"a.{kind}", Image.fromarray(GREY), **options)
+    assert (pixels(path, 8, 1, "crop") == GREY).all()
+    assert (pixels(path, 8, 3, "crop") == GREY).all(), "grey as colour: three times the same"
+
+
+def test_colours_stay_in_their_channels(tmp_path: Path):
+    path = saved(tmp_path / "a.png", Image.fromarray(COLOURS))
+    assert (pixels(path, 8, 3, "crop") == COLOURS.transpose(2, 0, 1)).all()
+    assert (pixels(COLOURS, 8, 3, "crop") == pixels(Image.fromarray(COLOURS), 8, 3, "stretch")).all()
+
+
+def test_a_palette_is_looked_up(tmp_path: Path):
+    image = Image.fromarray(GREY // 100).convert("P")
+    image.putpalette([10, 20, 30, 250, 240, 230])
+    found = pixels(saved(tmp_path / "a.png", image), 8, 3, "crop")
+    assert {tuple(found[:, y, x]) for y in range(8) for x in range(8)} == {(10, 20, 30), (250, 240, 230)}
+
+
+def test_sixteen_bits_become_eight(tmp_path: Path):
+    deep = np.array([[0, 256, 32768, 65535]] * 4, dtype=np.uint16)
+    path = saved(tmp_path / "a.png", Image.fromarray(deep))
+    assert size_of(path) == (4, 4, 1)
+    for picture in (path, deep):
+        assert pixels(picture, 4, 1, "crop")[0, 0].tolist() == [0, 0, 127, 255]
+
+
+def test_what_shines_through_is_white(tmp_path: Path):
+    image = Image.new("RGBA", (4, 4), (0, 0, 0, 0))
+    image.putpixel((0, 0), (200, 0, 0, 255))
+    found = pixels(saved(tmp_path / "a.png", image), 4, 3, "crop")
+    assert found[:, 0, 0].tolist() == [200, 0, 0]
+    assert (found.reshape(3, -1)[:, 1:] == 255).all()
+
+
+def test_an_image_turned_by_a_camera_stands_upright(tmp_path: Path):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by a quarter
+    path = saved(tmp_path / "a.png", Image.fromarray(GREY[:4]), exif=exif)
+    assert size_of(path) == (8, 4, 1)
+    assert (pixels(path, 8, 1, "stretch") == pixels(np.rot90(GREY[:4], -1).copy(), 8, 1, "stretch")).all()
+
+
+def test_framing_says_what_becomes_of_long_images():
+    long = np.zeros((10, 30), np.uint8)
+    long[:, 10:20] = 200
+    assert (pixels(long, 10, 1, "crop") == 200).all(), "the middle"
+    padded = pixels(long, 30, 1, "pad")[0]
+    assert (padded[:9] == 0).all()
+    assert (padded[12:18, 12:18] == 200).all()
+    assert (pixels(long, 10, 1, "stretch")[0, :, 4:6] >= 195).all()
+    assert pixels(long, 10, 1, "stretch")[0, :, 0].max() == 0
+
+
+@pytest.mark.parametrize("framing", ["crop", "pad", "stretch"])
+@pytest.mark.parametrize("shape", [(1, 3000), (3000, 1), (1, 1), (7, 5)])
+def test_no_shape_is_too_odd(framing: Framing, shape: tuple[int, int]):
+    found = pixels(np.full(shape, 100, np.uint8), 6, 1, framing)
+    assert found.shape == (1, 6, 6)
+    assert found.max() == 100
+
+
+def test_arrays_of_fractions_bits_and_colours():
+    assert (pixels(GREY / 255, 8, 1, "crop") == GREY).all()
+    assert pixels(GREY > 90, 8, 1, "crop").max() == 255
+    assert (pixels(GREY[:, :, None], 8, 1, "crop") == GREY).all()
+
+
+@pytest.mark.parametrize(
+    ("array", "told"),
+    [
+        (GREY.astype(np.int64), "int64"),
+        (GREY.astype(np.float32), "fractions from 0 to 1"),
+        (np.full((4, 4), np.nan), "fractions"),
+        (np.zeros((2, 3, 4, 5), np.uint8), r"\(2, 3, 4, 5\)"),
+        (np.zeros((0, 4), np.uint8), r"\(0, 4\)"),
+    ],
+)
+def test_arrays_that_are_no_images(array: np.ndarray, told: str):
+    with pytest.raises(ImageError, match=told):
+        pixels(array, 8, 1, "crop")
+
+
+def whole(kind: str) -> bytes:
+    """A file large enough that most of it is pixels."""
+    noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3)).astype(np.uint8)
+    with io.BytesIO() as out:
+        Image.fromarray(noise).save(out, kind)
+        return out.getvalue()
+
+
+FILES = {kind: whole(kind) for kind in ("png", "jpeg", "gif", "tiff", "webp", "bmp")}
+
+
+@given(st.data())
+def test_a_damaged_file_is_an_image_or_a_named_error(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
+    """Cut short, or with bytes changed: never another exception than ours, always the name of the file."""
+    kind = data.draw(st.sampled_from(sorted(FILES)))
+    content = bytearray(FILES[kind])
+    for _ in range(data.draw(st.integers(0, 6))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("damaged") / f"a.{kind}"
+    path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+    told = ""
+    try:
+        shape = pixels(path, 8, 3, "crop").shape
+    except ImageError as error:
+        told = str(error)
+    assert told.startswith(f"{path}: ") if told else shape == (3, 8, 8)
+
+
+def test_a_truncated_image_is_named(tmp_path: Path):
+    (tmp_path / "a.png").write_bytes(FILES["png"][:500])
+    with pytest.raises(ImageError, match=r"a\.png: is damaged \(.*truncated"):
+        pixels(tmp_path / "a.png", 8, 3, "crop")
+
+
+@pytest.mark.parametrize(("side", "told"), [(8_000, "8,000×8,000 pixels; 50,000,000"), (60_000, "claims more pixels")])
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused(side: int, told: str, tmp_path: Path):
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    header = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    data = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + data)
+    with pytest.raises(ImageError, match=f"bomb.png: .*{told}"):
+        pixels(tmp_path / "bomb.png", 8, 1, "crop")
+
+
+def test_no_file_a_folder_and_fractions_are_named(tmp_path: Path):
+    saved(tmp_path / "f.tiff", Image.fromarray(GREY.astype(np.float32)))
+    (tmp_path / "notes.txt").write_text("hello")
+    for name, told in (
+        ("none.png", "No such file"),
+        (".", "Is a directory"),
+        ("f.tiff", "holds fractions"),
+        ("notes.txt", "is no image"),
+    ):
+        with pytest.raises(ImageError, match=told):
+            pixels(tmp_path / name, 8, 1, "crop")

@@ -1,0 +1,161 @@
+"""Labelled images as people have them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from regard.core.errors import UserError
+from regard.data.album import View, read_album, write_album
+from regard.data.image_files import find_images
+from tests.images.make import LABELS, bars, write_classes, write_idx
+
+IMAGES, NUMBERS = bars(10)
+
+
+def contents(path: Path, part: str = "train") -> list[tuple[str, bytes]]:
+    album = path.parent / f"{path.name}.album"
+    write_album(find_images(path, part), album, View(12, 1))  # type: ignore[arg-type]
+    found = read_album(album)
+    return sorted((label, image.tobytes()) for label, image in zip(found.labels, found.images, strict=True))
+
+
+def expected(names: tuple[str, ...]) -> list[tuple[str, bytes]]:
+    return sorted((names[label], image.tobytes()) for image, label in zip(IMAGES, NUMBERS, strict=True))
+
+
+def test_all_four_ways_hold_the_same(tmp_path: Path):
+    folder = write_classes(tmp_path / "classes", 10)
+    assert contents(folder) == expected(LABELS)
+    write_idx(tmp_path / "packed", "train", IMAGES, NUMBERS)
+    write_idx(tmp_path / "plain", "train", IMAGES, NUMBERS, packed=False)
+    np.savez(tmp_path / "a.npz", images=IMAGES, labels=NUMBERS)
+    np.savez_compressed(tmp_path / "b.npz", x_train=IMAGES[..., None], y_train=NUMBERS[:, None])
+    for name in ("packed", "plain", "a.npz", "b.npz"):
+        assert contents(tmp_path / name) == expected(("0", "1")), name
+    files = sorted(folder.rglob("*.png"))
+    rows = "".join(f"{file.parent.name},{file.relative_to(tmp_path)}\n" for file in files)
+    (tmp_path / "list.csv").write_text("label,path\n" + rows)
+    assert contents(tmp_path / "list.csv") == expected(LABELS)
+    rows = "".join(json.dumps({"path": str(file), "label": file.parent.name}) + "\n" for file in files)
+    (tmp_path / "list.jsonl").write_text(rows)
+    assert contents(tmp_path / "list.jsonl") == expected(LABELS)
+
+
+def test_files_of_two_parts_are_told_apart(tmp_path: Path):
+    write_idx(tmp_path / "idx", "train", IMAGES, NUMBERS)
+    write_idx(tmp_path / "idx", "t10k", 255 - IMAGES[:4], NUMBERS[:4])
+    np.savez(tmp_path / "both.npz", x_train=IMAGES, y_train=NUMBERS, x_test=255 - IMAGES[:4], y_test=NUMBERS[:4])
+    for name in ("idx", "both.npz"):
+        train, test = contents(tmp_path / name, "train"), contents(tmp_path / name, "test")
+        assert (len(train), len(test)) == (10, 4)
+        assert not set(train) & set(test)
+
+
+def test_what_cannot_be_read_is_named_and_stops_nothing_else(tmp_path: Path):
+    folder = write_classes(tmp_path / "classes", 10)
+    file = folder / "lying" / "000.png"
+    file.write_bytes(file.read_bytes()[:-30])
+    (folder / "lying" / "notes.txt").write_text("not an image")
+    (folder / "lying" / ".hidden").write_text("not even told")
+    (folder / "upright" / "deeper").mkdir()
+    (folder / "upright" / "001.png").rename(folder / "upright" / "deeper" / "001.png")
+    write_album(find_images(folder, "train"), tmp_path / "album", View(12, 1))
+    album = read_album(tmp_path / "album")
+    assert len(album.labels) == 9
+    assert [line.split(": ")[0] for line in album.skipped] == [str(file), str(folder / "lying" / "notes.txt")]
+    assert isinstance(album.images, np.memmap), "on disk, not in memory"
+
+
+def test_sizes_are_known_without_decoding(tmp_path: Path):
+    for number, size in enumerate([(40, 30), (50, 20)]):
+        (tmp_path / "c" / str(number)).mkdir(parents=True)
+        Image.new("RGB", size).save(tmp_path / "c" / str(number) / "a.jpg")
+    assert sorted(find_images(tmp_path / "c", "train").sizes()) == [(20, 50, 3), (30, 40, 3)]
+    np.savez(tmp_path / "a.npz", images=np.zeros((2, 5, 6, 3), np.uint8), labels=[0, 1])
+    assert find_images(tmp_path / "a.npz", "train").sizes() == [(5, 6, 3)]
+
+
+def broken(tmp_path: Path, how: str) -> Path:
+    path = tmp_path / how
+    match how:
+        case "empty":
+            path.mkdir()
+        case "flat":
+            path.mkdir()
+            Image.fromarray(IMAGES[0]).save(path / "a.png")
+        case "parts":
+            write_classes(path / "train", 4)
+            write_classes(path / "test", 4)
+        case "counts.npz":
+            np.savez(path, images=IMAGES, labels=NUMBERS[:3])
+        case "names.npz":
+            np.savez(path, pictures=IMAGES, labels=NUMBERS)
+        case "objects.npz":
+            np.savez(path, images=np.array([{}, {}], dtype=object), labels=[0, 1])
+        case "object-labels.npz":
+            np.savez(path, images=IMAGES, labels=np.array([{}] * 10, dtype=object))
+        case "cut.npz":
+            np.savez(path, images=IMAGES, labels=NUMBERS)
+            path.write_bytes(path.read_bytes()[:900])
+        case "shape.npz":
+            np.savez(path, images=np.zeros((4, 3, 12, 12), np.uint8), labels=[0, 1, 0, 1])
+        case "cut-idx" | "no-labels" | "other-idx":
+            write_idx(path, "train", IMAGES, NUMBERS, packed=False)
+            images, labels = path / "train-images-idx3-ubyte", path / "train-labels-idx1-ubyte"
+            if how == "cut-idx":
+                images.write_bytes(images.read_bytes()[:-1])
+            elif how == "no-labels":
+                labels.unlink()
+            else:
+                images.write_bytes(b"\0\0\x0d\x03" + images.read_bytes()[4:])
+        case "one.png":
+            Image.fromarray(IMAGES[0]).save(path)
+        case "columns.csv":
+            path.write_text("file,kind,more\na.png,x,y\n")
+        case "missing":
+            pass
+    return path
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("missing", "there is no such file or folder"),
+        ("empty", "each class needs a sub-folder"),
+        ("flat", "each class needs a sub-folder"),
+        ("parts", "holds test, train, which are no classes; name one of them, such as .*/train"),
+        ("counts.npz", "has 3 labels for 10 images"),
+        ("names.npz", "holds labels, pictures; its arrays should be named images and labels"),
+        ("objects.npz", "must hold numbers"),
+        ("object-labels.npz", "holds objects of Python"),
+        ("cut.npz", "is no .npz file"),
+        ("shape.npz", r"its images are \(3, 12, 12\)"),
+        ("cut-idx", "ends too early"),
+        ("no-labels", "1 files of train images and 0 of their labels"),
+        ("other-idx", "is no idx file of bytes"),
+        ("one.png", "is neither a folder"),
+        ("columns.csv", "has no column 'path'"),
+    ],
+)
+def test_sources_that_cannot_be_meant_are_named(how: str, told: str, tmp_path: Path):
+    path = broken(tmp_path, how)
+
+    def read() -> None:
+        source = find_images(path, "train")
+        source.sizes()
+        list(source)
+
+    with pytest.raises(UserError, match=told) as error:
+        read()
+    assert str(path) in str(error.value)
+
+
+def test_nothing_readable_at_all_is_told(tmp_path: Path):
+    (tmp_path / "c" / "a").mkdir(parents=True)
+    (tmp_path / "c" / "a" / "x.png").write_text("no")
+    write_album(find_images(tmp_path / "c", "train"), tmp_path / "album", View(12, 1))
+    with pytest.raises(UserError, match=r"no image could be read: .*x\.png: is no image"):
+        read_album(tmp_path / "album")
