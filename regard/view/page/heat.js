@@ -1,0 +1,99 @@
+// A heat map with words on both sides: who looks runs down, at what runs across.
+
+import { say, short } from "./dom.js";
+import { css, viridis } from "./colour.js";
+import { Picture } from "./picture.js";
+
+const LEGEND = 34;
+const LETTER = 6.8; // pixels, about
+
+// `matrix` holds rows, columns, values; `down` and `across` are words for each, or null where numbers serve.
+export function heatMap({ name, label, matrix, down, across, titles, room = 640, from = 0 }) {
+  const { rows, columns, values } = matrix;
+  let [least, most] = [from, from === null ? -Infinity : 1e-9];
+  if (from === null) least = Infinity;
+  for (const value of values) {
+    if (value > most) most = value;
+    if (from === null && value < least) least = value;
+  }
+  const span = most - least || 1;
+  const cell = cellSize(rows, columns, room);
+  const left = 26 + (down ? Math.min(140, longest(down) * LETTER) : 26);
+  const top = 22 + (across ? Math.min(120, longest(across) * LETTER * 0.9) : 14);
+  const size = () => [left + columns * cell[0] + 70, top + rows * cell[1] + LEGEND];
+  let spot = null;
+
+  function draw(pen, colours, width, height) {
+    pen.image(left, top, columns * cell[0], rows * cell[1], columns, rows, (row, column) =>
+      viridis((values[row * columns + column] - least) / span));
+    const faint = { colour: colours.ink, size: 11 };
+    const [stepDown, stepAcross] = [Math.ceil(12 / cell[1]), Math.ceil(12 / cell[0])];
+    for (let row = 0; row < rows; row += stepDown) {
+      pen.text(down ? cut(down[row], 20) : String(row), left - 5, top + (row + 0.5) * cell[1], { ...faint, align: "right" });
+    }
+    for (let column = 0; column < columns; column += stepAcross) {
+      const x = left + (column + 0.5) * cell[0];
+      pen.text(across ? cut(across[column], 18) : String(column), x, top - 6, { ...faint, angle: -Math.PI / 3 });
+    }
+    pen.text(titles[0], 9, top + (rows * cell[1]) / 2, { colour: colours.faint, size: 11, align: "center", angle: -Math.PI / 2 });
+    pen.text(titles[1], left, height - 8, { colour: colours.faint, size: 11 });
+    legend(pen, colours, Math.max(left + columns * cell[0] - 150, left + 90), height - 12);
+    if (spot) {
+      const [x, y] = [left + spot[1] * cell[0], top + spot[0] * cell[1]];
+      const box = [[x, y], [x + cell[0], y], [x + cell[0], y + cell[1]], [x, y + cell[1]], [x, y]];
+      pen.path(box, "#ffffff", 3);
+      pen.path(box, "#000000", 1.2);
+    }
+  }
+
+  function legend(pen, colours, x, y) {
+    pen.text(short(least), x - 4, y + 3, { colour: colours.faint, size: 10, align: "right" });
+    for (let step = 0; step < 32; step++) pen.rect(x + step * 3, y, 3.2, 7, css(viridis(step / 31)));
+    pen.text(short(most), x + 100, y + 3, { colour: colours.faint, size: 10 });
+  }
+
+  function tell() {
+    if (!spot) return;
+    const [row, column] = spot;
+    const value = values[row * columns + column];
+    const who = down ? `“${down[row]}” (${row})` : `${titles[0]} ${row}`;
+    const what = across ? `“${across[column]}” (${column})` : `${titles[1]} ${column}`;
+    say(`${who}, ${what}: ${short(value)}`);
+  }
+
+  const picture = new Picture({ name, label, size, draw, keyboard: true });
+  const move = (row, column) => {
+    spot = [Math.max(0, Math.min(rows - 1, row)), Math.max(0, Math.min(columns - 1, column))];
+    tell();
+    picture.ask();
+  };
+  picture.canvas.addEventListener("pointermove", (event) => {
+    const [x, y] = picture.place(event);
+    const [row, column] = [Math.floor((y - top) / cell[1]), Math.floor((x - left) / cell[0])];
+    if (row >= 0 && row < rows && column >= 0 && column < columns) move(row, column);
+    else if (spot) { spot = null; picture.ask(); }
+  });
+  picture.canvas.addEventListener("pointerleave", () => { spot = null; picture.ask(); });
+  picture.canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    move(...(spot ? [spot[0] + step[0], spot[1] + step[1]] : [0, 0]));
+  });
+  return picture;
+}
+
+// Cells as large as there is room for; squares, unless one side is much longer.
+function cellSize(rows, columns, room) {
+  const [tall, wide] = [Math.min(28, room / rows), Math.min(28, room / columns)];
+  const both = Math.min(tall, wide);
+  return [Math.max(both, Math.min(wide, 4)), Math.max(both, Math.min(tall, 4))];
+}
+
+function longest(words) {
+  return Math.max(1, ...words.slice(0, 2000).map((word) => Math.min(20, word.length)));
+}
+
+export function cut(word, most) {
+  return word.length > most ? `${word.slice(0, most - 1)}…` : word;
+}
