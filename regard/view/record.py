@@ -21,7 +21,7 @@ from regard.view.recording import Given, Look, Recording
 MOST_BYTES = 2**30  # of patterns in a recording
 GOES_ON = 24  # tokens that a language model writes after a text
 SHOWN = 10  # chances
-END = "·"  # the end of a text, as it is drawn
+START, END = "⟨start⟩", "⟨end⟩"  # as they are drawn
 VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"})
 
 Recorder = Callable[[Run, Given], Recording]
@@ -50,7 +50,7 @@ def _record_pair(run: Run, given: Given) -> Recording:
     _afford(run, tokenizer, text, target)
     heard, *_ = attention(run.model, tokenizer, text, target)
     source, written = (_labels(tokenizer, tokens) for tokens in tokenizer.encode([text, target]))
-    read, so_far, writes = (*source, END), ("<s>", *written), (*written, END)
+    read, so_far, writes = (*source, END), (START, *written), (*written, END)
     if not heard:
         notes.append("this model has no attention: it knows its source only through the state that its encoder ends in")
     looks = []

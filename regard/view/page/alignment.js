@@ -18,7 +18,7 @@ export async function showAlignment(place, shown, state, change) {
 }
 
 async function panel({ run, recording }, name, head) {
-  const whole = make("section", { class: "panel" }, make("h3", {}, run.name));
+  const whole = make("section", { class: "panel" });
   const across = recording.looks.filter((look) => look.across);
   if (!across.length) {
     whole.append(make("p", {}, "No alignment: this model looks at no source while it writes."));

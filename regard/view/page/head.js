@@ -3,7 +3,7 @@
 import { choice, make } from "./dom.js";
 import { heatMap } from "./heat.js";
 import { Lines } from "./lines.js";
-import { askHead, isFile, unpack } from "./source.js";
+import { askHead, unpack } from "./source.js";
 
 const MOST = 512; // rows and columns of a map
 
@@ -49,8 +49,9 @@ async function asMap(recording, look, head) {
     down: whole ? answer.labels.queries : null,
     across: whole ? answer.labels.keys : null,
     titles: ["looks", "at"],
+    each: [look.queries / matrix.rows, look.keys / matrix.columns],
   });
   picture.ask();
   const note = `each point is the mean of a patch of ${(look.queries / matrix.rows).toFixed(1)} × ${(look.keys / matrix.columns).toFixed(1)} weights`;
-  return make("div", {}, picture.figure, whole || isFile ? null : make("p", { class: "faint" }, note));
+  return make("div", {}, picture.figure, whole ? null : make("p", { class: "faint" }, note));
 }

@@ -6,9 +6,10 @@ import { Picture } from "./picture.js";
 
 const LEGEND = 34;
 const LETTER = 6.8; // pixels, about
+const MANY = 64; // columns
 
 // `matrix` holds rows, columns, values; `down` and `across` are words for each, or null where numbers serve.
-export function heatMap({ name, label, matrix, down, across, titles, room = 640, from = 0 }) {
+export function heatMap({ name, label, matrix, down, across, titles, room = 640, from = 0, each = [1, 1] }) {
   const { rows, columns, values } = matrix;
   let [least, most] = [from, from === null ? -Infinity : 1e-9];
   if (from === null) least = Infinity;
@@ -17,6 +18,8 @@ export function heatMap({ name, label, matrix, down, across, titles, room = 640,
     if (from === null && value < least) least = value;
   }
   const span = most - least || 1;
+  const bent = from === 0 && columns > MANY; // then single weights are small, and their root is better seen
+  const shade = (share) => viridis(bent ? Math.sqrt(share) : share);
   const cell = cellSize(rows, columns, room);
   const left = 26 + (down ? Math.min(140, longest(down) * LETTER) : 26);
   const top = 22 + (across ? Math.min(120, longest(across) * LETTER * 0.9) : 14);
@@ -25,15 +28,15 @@ export function heatMap({ name, label, matrix, down, across, titles, room = 640,
 
   function draw(pen, colours, width, height) {
     pen.image(left, top, columns * cell[0], rows * cell[1], columns, rows, (row, column) =>
-      viridis((values[row * columns + column] - least) / span));
+      shade((values[row * columns + column] - least) / span));
     const faint = { colour: colours.ink, size: 11 };
-    const [stepDown, stepAcross] = [Math.ceil(12 / cell[1]), Math.ceil(12 / cell[0])];
+    const [stepDown, stepAcross] = [0, 1].map((side) => step((down ? 12 : 20) / cell[1 - side], Boolean(down)));
     for (let row = 0; row < rows; row += stepDown) {
-      pen.text(down ? cut(down[row], 20) : String(row), left - 5, top + (row + 0.5) * cell[1], { ...faint, align: "right" });
+      pen.text(down ? cut(down[row], 20) : String(Math.round(row * each[0])), left - 5, top + (row + 0.5) * cell[1], { ...faint, align: "right" });
     }
     for (let column = 0; column < columns; column += stepAcross) {
       const x = left + (column + 0.5) * cell[0];
-      pen.text(across ? cut(across[column], 18) : String(column), x, top - 6, { ...faint, angle: -Math.PI / 3 });
+      pen.text(across ? cut(across[column], 18) : String(Math.round(column * each[1])), x, top - 6, { ...faint, angle: -Math.PI / 3 });
     }
     pen.text(titles[0], 9, top + (rows * cell[1]) / 2, { colour: colours.faint, size: 11, align: "center", angle: -Math.PI / 2 });
     pen.text(titles[1], left, height - 8, { colour: colours.faint, size: 11 });
@@ -48,7 +51,7 @@ export function heatMap({ name, label, matrix, down, across, titles, room = 640,
 
   function legend(pen, colours, x, y) {
     pen.text(short(least), x - 4, y + 3, { colour: colours.faint, size: 10, align: "right" });
-    for (let step = 0; step < 32; step++) pen.rect(x + step * 3, y, 3.2, 7, css(viridis(step / 31)));
+    for (let bit = 0; bit < 32; bit++) pen.rect(x + bit * 3, y, 3.2, 7, css(shade(bit / 31)));
     pen.text(short(most), x + 100, y + 3, { colour: colours.faint, size: 10 });
   }
 
@@ -56,8 +59,8 @@ export function heatMap({ name, label, matrix, down, across, titles, room = 640,
     if (!spot) return;
     const [row, column] = spot;
     const value = values[row * columns + column];
-    const who = down ? `“${down[row]}” (${row})` : `${titles[0]} ${row}`;
-    const what = across ? `“${across[column]}” (${column})` : `${titles[1]} ${column}`;
+    const who = down ? `“${down[row]}” (${row})` : `${titles[0]} ${Math.round(row * each[0])}`;
+    const what = across ? `“${across[column]}” (${column})` : `${titles[1]} ${Math.round(column * each[1])}`;
     say(`${who}, ${what}: ${short(value)}`);
   }
 
@@ -75,10 +78,10 @@ export function heatMap({ name, label, matrix, down, across, titles, room = 640,
   });
   picture.canvas.addEventListener("pointerleave", () => { spot = null; picture.ask(); });
   picture.canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (!step) return;
+    const way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!way) return;
     event.preventDefault();
-    move(...(spot ? [spot[0] + step[0], spot[1] + step[1]] : [0, 0]));
+    move(...(spot ? [spot[0] + way[0], spot[1] + way[1]] : [0, 0]));
   });
   return picture;
 }
@@ -88,6 +91,12 @@ function cellSize(rows, columns, room) {
   const [tall, wide] = [Math.min(28, room / rows), Math.min(28, room / columns)];
   const both = Math.min(tall, wide);
   return [Math.max(both, Math.min(wide, 4)), Math.max(both, Math.min(tall, 4))];
+}
+
+// Every so many are named: words as often as there is room, numbers at round ones.
+function step(fewest, words) {
+  if (words) return Math.max(1, Math.ceil(fewest));
+  return [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((many) => many >= fewest) ?? Math.ceil(fewest);
 }
 
 function longest(words) {

@@ -23,10 +23,14 @@ async function panel({ run, recording }, count, change) {
   const heads = Math.max(...looks.map((look) => look.heads));
   const maps = looks.map((look) => look.maps.map(unpack));
   const top = make("tr", {}, make("td"), ...Array.from({ length: heads }, (_, head) => make("th", { scope: "col" }, `head ${head}`)));
-  const body = looks.map((look, layer) =>
-    make("tr", {}, make("th", { scope: "row" }, look.name), ...maps[layer].map((map, head) =>
-      make("td", {}, small(map, `Open ${look.name}, head ${head}`, () =>
-        change({ view: "head", look: look.name, head, token: null })))));
+  const cell = (look, map, head) => {
+    const open = () => change({ view: "head", look: look.name, head, token: null });
+    return make("td", {}, small(map, `Open ${look.name}, head ${head}`, open));
+  };
+  const body = looks.map((look, layer) => {
+    const cells = maps[layer].map((map, head) => cell(look, map, head));
+    return make("tr", {}, make("th", { scope: "row" }, look.name), ...cells);
+  });
   whole.append(
     make("p", { class: "faint" }, "Who looks runs down, at what runs across; each map is brightest at its own largest weight."),
     make("div", { class: "scroll" }, make("table", { class: "heads" }, make("thead", {}, top), make("tbody", {}, ...body))),

@@ -21,7 +21,7 @@ export class Picture {
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
-      if (this.canvas.isConnected) this.now();
+      this.now();
     });
   }
 

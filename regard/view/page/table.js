@@ -81,7 +81,7 @@ function rowsTable(rest) {
 
 // Cells that are those of the row that is asked.
 function same(rest, place, cell) {
-  return rest.given.row && rest.given.row[rest.names[place]] === cell ? "moved" : null;
+  return rest.given.row && rest.given.row[rest.names[place]] === cell ? "same" : null;
 }
 
 function columnsTable(rest) {

@@ -35,7 +35,7 @@ def aligned(recording: Recording, name: str | None = None, head: int | None = No
     weights = torch.cat(each).mean(0)
     queries, keys, source = looks[0].queries, looks[0].keys, looks[0].source
     if source:  # one text: the places after the source write, each the token that comes next
-        return Aligned(weights[source:, :source], (*queries[source + 1 :], "·"), keys[:source])
+        return Aligned(weights[source:, :source], (*queries[source + 1 :], keys[source - 1]), keys[:source])
     return Aligned(weights, queries, keys)
 
 

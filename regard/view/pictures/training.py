@@ -18,6 +18,8 @@ def training_picture(path: Path) -> dict[str, Any]:
     samples: list[dict[str, Any]] = []
     for line in read_metrics(path):
         for name, value in line.items():
+            if name == "loss" and "rate_share" not in line:  # of no step, but of the end, beside other scores
+                name = "loss_at_the_end"
             if isinstance(value, str):
                 samples.append({"step": line["step"], "name": name, "text": value})
             elif name not in NOT_DRAWN and isinstance(value, int | float) and not isinstance(value, bool):
