@@ -42,7 +42,7 @@ def refusal(method: str, headers: Mapping[str, str], host: str) -> tuple[int, st
 
 
 def is_own(asked: str, host: str) -> bool:
-    """Whether a Host header names this server: the name it was given, localhost, or an address, which no DNS rebinds."""
+    """Whether a Host names this server: the name it was given, localhost, or an address, which no DNS rebinds."""
     try:
         name = urlsplit(f"//{asked}").hostname or ""
     except ValueError:

@@ -7,7 +7,8 @@ from typing import Literal
 from jaxtyping import Float
 from torch import Tensor
 
-Part = Literal["source", "target", "across"]  # reads the source, goes on with what was written, looks back at the source
+# It reads a source, goes on with what was written, or looks back from the one to the other.
+Part = Literal["source", "target", "across"]
 
 
 @dataclass(frozen=True)

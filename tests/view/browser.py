@@ -41,10 +41,14 @@ class Watched:
         self.page = page
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        page.on("console", lambda told: self.complaints.append(told.text) if told.type in ("error", "warning") else None)
+        page.on("console", lambda told: self.note(told.type, told.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: self.requests.append(request.url))
+
+    def note(self, kind: str, words: str) -> None:
+        if kind in ("error", "warning"):
+            self.complaints.append(words)
 
     def open(self, address: str, wait: str = "main canvas", **state: object) -> Any:
         self.page.goto("about:blank")  # else a change of the hash alone would keep the page

@@ -116,8 +116,9 @@ def test_a_thousand_tokens_are_quick_and_smooth(site: tuple[str, Desk], watched:
         page.wait_for_function("document.querySelector('figure canvas').width > 300")
         times.append(time.monotonic() - began)
     box = page.locator("figure[data-picture=head] canvas").bounding_box()
-    count = "new Promise(done => { let frames = 0; const began = performance.now(); const tick = () => { frames++;"
-    count += "performance.now() - began < 1000 ? requestAnimationFrame(tick) : done(frames); }; requestAnimationFrame(tick) })"
+    count = """new Promise(done => { let frames = 0; const began = performance.now();
+        const tick = () => { frames++; performance.now() - began < 1000 ? requestAnimationFrame(tick) : done(frames); };
+        requestAnimationFrame(tick) })"""
     rates = []
     for _ in range(3):
         page.evaluate(f"window.counting = {count}; 0")
@@ -224,7 +225,8 @@ def test_pictures_are_saved(site: tuple[str, Desk], watched: Watched, tmp_path: 
 
 
 def test_a_link_leads_back(site: tuple[str, Desk], watched: Watched) -> None:
-    page = watched.open(site[0], run=0, view="head", text=TEXT, target="abc", look="decoder.0.cross", head=1, token="query-2")
+    where = {"look": "decoder.0.cross", "head": 1, "token": "query-2"}
+    page = watched.open(site[0], run=0, view="head", text=TEXT, target="abc", **where)
     said(page, "“c” (2) looks at")
     page.select_option("select[name=as]", "map")
     page.wait_for_selector("figure[data-picture=head-map]")
@@ -296,9 +298,8 @@ def test_patterns_on_the_page_are_those_of_the_model(site: tuple[str, Desk], wat
     """The numbers as the page itself unpacks them."""
     page = watched.open(site[0], run=2, view="head", text=TEXT)
     answer = page.evaluate(
-        """async () => { const { ask, unpack } = await import('/page/source.js');
-        const id = (await (await fetch('/api/runs/2/record', { method: 'POST', body: JSON.stringify({ text: 'to be, or not' }),
-            headers: { 'Content-Type': 'application/json' } })).json()).id;
+        """async () => { const { ask, recordInput, unpack } = await import('/page/source.js');
+        const { id } = await recordInput(2, { text: 'to be, or not' });
         const head = await ask(`api/recordings/${id}/head`, { look: 'decoder.1.attend', head: 1 });
         return Array.from(unpack(head.weights).values); }"""
     )

@@ -119,7 +119,8 @@ def test_better_weights_are_loaded_again(tmp_path: Path, runs: Runs) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/page/../server.py", "/page/..%2fserver.py", "/page/%2e%2e/server.py", "/page/..%5cserver.py", "/page/__init__.py",
+        "/page/../server.py", "/page/..%2fserver.py", "/page/%2e%2e/server.py", "/page/..%5cserver.py",
+        "/page/__init__.py",
         "/page//etc/passwd", "/page/%2fetc%2fpasswd", "/page/", "/page/index.html%00", "/../regard/view/server.py",
         "/api/runs/../../config.yaml", "/docs", "/openapi.json", "/page/main.js/..", "/api/recordings/..%2f0/overview",
     ],
@@ -154,7 +155,16 @@ def test_every_answer_has_the_strict_policy(runs: Runs) -> None:
 
 def test_other_names_and_other_sites_are_refused(runs: Runs) -> None:
     web = client(runs["gpt"])
-    for host in ("evil.example", "evil.example:7417", "127.0.0.1.evil.example", "10.0.0.1:7417", "", "[::1", "localhost.evil"):
+    foreign = (
+        "evil.example",
+        "evil.example:7417",
+        "127.0.0.1.evil.example",
+        "10.0.0.1:7417",
+        "",
+        "[::1",
+        "localhost.evil",
+    )
+    for host in foreign:
         assert web.get("/api/runs", headers={"host": host}).status_code == 421, host
     for host in ("localhost:7417", "127.0.0.1", "[::1]:7417", "127.0.0.2:80"):
         assert web.get("/api/runs", headers={"host": host}).status_code == 200, host
@@ -169,7 +179,8 @@ def test_only_bounded_json_is_taken(runs: Runs) -> None:
     body = json.dumps({"text": "a"})
     assert web.post("/api/runs/0/record", content=body, headers={"content-type": "text/plain"}).status_code == 415
     large = {"content-type": "application/json", "content-length": str(10**9)}
-    assert refusal("POST", {"host": "localhost", **large}, "127.0.0.1") == (413, "the request has 1,000,000,000 bytes, more than 4,194,304")
+    told = 413, "the request has 1,000,000,000 bytes, more than 4,194,304"
+    assert refusal("POST", {"host": "localhost", **large}, "127.0.0.1") == told
     assert refusal("POST", {"host": "localhost", "content-type": "application/json"}, "127.0.0.1") is not None
     assert web.post("/api/runs/0/record", content=body, headers={"content-type": "application/json"}).status_code == 200
 

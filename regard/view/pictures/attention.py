@@ -25,7 +25,7 @@ def described(look: Look) -> dict[str, Any]:
 def head_picture(
     recording: Recording, name: str, head: int, first: int = 0, last: int | None = None, most: int | None = None
 ) -> dict[str, Any]:
-    """One head: the weights of queries `first` up to `last` over all keys. With `most` the whole as a map that small."""
+    """One head: what queries `first` up to `last` give to all keys; with `most` the whole, as a map that small."""
     look = find_look(recording, name)
     heads, queries, _ = look.pattern.shape
     if not 0 <= head < heads:
@@ -47,5 +47,6 @@ def head_picture(
 def find_look(recording: Recording, name: str) -> Look:
     look = recording.look(name)
     if look is None:
-        raise ConfigError(f"{name}: there is no such attention; {did_you_mean(name, [l.name for l in recording.looks])}")
+        known = did_you_mean(name, [one.name for one in recording.looks])
+        raise ConfigError(f"{name}: there is no such attention; {known}")
     return look

@@ -9,12 +9,13 @@ from typing import Any
 from regard.run import read_metrics
 
 MOST = 1000  # points of a curve
+Point = tuple[int, float | None, float]  # step, seconds, value
 NOT_DRAWN = {"step", "seconds", "skipped"}
 
 
 def training_picture(path: Path) -> dict[str, Any]:
     """Curves by name, each as steps, seconds and values; texts that were logged; whether it is still going on."""
-    curves: dict[str, list[tuple[int, float | None, float]]] = {}
+    curves: dict[str, list[Point]] = {}
     samples: list[dict[str, Any]] = []
     for line in read_metrics(path):
         for name, value in line.items():
@@ -32,7 +33,7 @@ def training_picture(path: Path) -> dict[str, Any]:
     return {"curves": drawn, "samples": samples[-8:], "running": is_running(path)}
 
 
-def thinned(points: Sequence[tuple[int, float | None, float]], most: int = MOST) -> list[tuple[int, float | None, float]]:
+def thinned(points: Sequence[Point], most: int = MOST) -> list[Point]:
     """Of each stretch its lowest and its highest point, and always the last: spikes stay to be seen."""
     if len(points) <= most:
         return list(points)
