@@ -28,7 +28,8 @@ def refusal(method: str, headers: Mapping[str, str], host: str) -> tuple[int, st
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != asked:
         return 403, "requests of other sites are refused"
-    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+    follows_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate"  # to the person alone
+    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not follows_link:
         return 403, "requests of other sites are refused"
     if method == "POST":
         if not headers.get("content-type", "").startswith("application/json"):

@@ -27,8 +27,9 @@ let kept = null; // the input of an exported page, which cannot be changed
 let newest = 0; // renders that were overtaken by another draw nothing
 
 function possible() {
-  const kind = runs[state.run].kind;
-  return Object.keys(VIEWS).filter((name) => VIEWS[name].kinds === null || VIEWS[name].kinds.includes(kind));
+  const { kind, problem } = runs[state.run];
+  const fits = ({ kinds, input }) => kinds === null || (!problem && kinds.includes(kind) && !(input && isFile && !kept));
+  return Object.keys(VIEWS).filter((name) => fits(VIEWS[name]));
 }
 
 function settle() {
@@ -62,13 +63,14 @@ async function render() {
     trouble("");
     if (state.view === "training") {
       parts.answers.replaceChildren();
-      await showTraining(parts.view, runs);
+      await fill((room) => showTraining(room, runs), late);
       return;
     }
     drawForm(parts.input, runs, state, { choose: change, give: (given) => change({ ...given, token: null }) });
     if (!view.input) {
       parts.answers.replaceChildren();
-      await view.show(parts.view, chosen().map((number) => ({ run: runs[number], number })));
+      const shown = chosen().map((number) => ({ run: runs[number], number }));
+      await fill((room) => view.show(room, shown), late);
       return;
     }
     if (!(await record(late)) || late()) return;
@@ -78,10 +80,19 @@ async function render() {
       return;
     }
     drawAnswers(parts.answers, recorded);
-    await view.show(parts.view, recorded, state, change);
+    await fill((room) => view.show(room, recorded, state, change), late);
   } catch (error) {
     if (!late()) trouble(error.message);
   }
+}
+
+// A view is drawn aside and put in place when it is whole, unless the person has gone on to another.
+async function fill(show, late) {
+  const room = make("div");
+  const ready = show(room);
+  if (!parts.view.firstChild) parts.view.append(room);
+  await ready;
+  if (!late()) parts.view.replaceChildren(room);
 }
 
 // Asks the runs on show for an answer to the input; what they have answered already is not asked again.

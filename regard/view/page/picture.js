@@ -13,6 +13,7 @@ export class Picture {
     this.canvas = make("canvas", { role: "img", "aria-label": label, tabindex: keyboard ? "0" : null });
     this.figure = make("figure", { "data-picture": name }, make("div", { class: "scroll" }, this.canvas), saving(this));
     this.waiting = false;
+    new ResizeObserver(() => this.ask()).observe(this.figure); // also when it comes on the page
   }
 
   // Many wishes to be drawn before the next frame are one.

@@ -3,6 +3,7 @@
 export const EMPTY = {
   view: "", run: 0, with: null, text: "", target: null, row: null, look: null, head: null, mode: "lines", token: null,
 };
+const LONGEST = 60000; // letters of an address
 const NUMBERS = ["run", "with", "head"];
 
 export function readState() {
@@ -31,6 +32,9 @@ function readRow(text) {
 export function writeState(state) {
   const told = Object.entries(state).filter(([name, value]) => value !== null && value !== EMPTY[name]);
   const words = told.map(([name, value]) => [name, name === "row" ? JSON.stringify(value) : String(value)]);
-  const hash = new URLSearchParams(words).toString();
+  let hash = new URLSearchParams(words).toString();
+  if (hash.length > LONGEST) { // an address of such a length leads nowhere: then without the input
+    hash = new URLSearchParams(words.filter(([name]) => !["text", "target", "row"].includes(name))).toString();
+  }
   if (location.hash.slice(1) !== hash) history.replaceState(null, "", hash ? `#${hash}` : "#");
 }

@@ -13,16 +13,21 @@ const CHARTS = [
 const WORDS = { loss: "training loss", valid: "validation loss", rate_share: "learning rate", speed: "speed" };
 const [WIDTH, HEIGHT] = [640, 300];
 const MARGIN = { left: 62, right: 14, top: 26, bottom: 34 };
+const crosses = new Map(); // what is pointed at in each chart, also after it is drawn again
 let timer = 0;
+let visit = 0; // answers to a visit that is over are not drawn
 let axis = "steps";
 
 export function leaveTraining() {
   clearTimeout(timer);
+  visit++;
 }
 
 export async function showTraining(place, runs) {
-  clearTimeout(timer);
+  leaveTraining();
+  const own = visit;
   const all = await Promise.all(runs.map((_, number) => ask(`api/runs/${number}/training`)));
+  if (own !== visit) return;
   const again = () => showTraining(place, runs);
   const bar = make("div", { class: "row" }, choice("over", [["steps", "steps"], ["seconds", "seconds"]], axis, (chosen) => {
     axis = chosen;
@@ -33,10 +38,12 @@ export async function showTraining(place, runs) {
   const several = others.filter((name) => all.some((run) => (run.curves[name]?.values.length ?? 0) > 1));
   const charts = [...CHARTS, ...several.map((name) => ({ title: name.replaceAll("_", " "), names: [name] }))];
   const drawn = charts.map((one) => chart(one, all, runs)).filter(Boolean);
-  const held = document.activeElement?.closest("#view .row") !== null;
+  const held = place.contains(document.activeElement) ? document.activeElement : null;
+  const name = held?.closest("figure")?.dataset.picture;
   place.replaceChildren(bar, legend(runs, all), make("div", { class: "panels" }, ...drawn.map((picture) => picture.figure)),
     lastValues(runs, all), ...samples(runs, all));
-  if (held) bar.querySelector("select").focus();
+  if (held?.name) place.querySelector(`[name="${held.name}"]`)?.focus();
+  else if (name) place.querySelector(`[data-picture="${name}"] canvas`)?.focus();
   drawn.forEach((picture) => picture.ask());
   if (!drawn.length) place.append(make("p", {}, "Nothing has been logged yet."));
   if (!isFile) timer = setTimeout(() => again().catch((error) => say(error.message)), all.some((run) => run.running) ? 2000 : 10000);
@@ -72,7 +79,11 @@ function chart({ title, names, log }, all, runs) {
   const inner = [WIDTH - MARGIN.left - MARGIN.right, HEIGHT - MARGIN.top - MARGIN.bottom];
   const toX = (x) => MARGIN.left + ((x - lowX) / (highX - lowX || 1)) * inner[0];
   const toY = (y) => MARGIN.top + inner[1] - ((scale(y) - scale(lowY)) / (scale(highY) - scale(lowY))) * inner[1];
-  let cross = null;
+  let cross = crosses.get(title) ?? null;
+  const keepCross = (x) => {
+    cross = x;
+    crosses.set(title, x);
+  };
 
   function draw(pen, colours) {
     pen.text(title, MARGIN.left, 12, { colour: colours.ink, size: 13, bold: true });
@@ -98,9 +109,9 @@ function chart({ title, names, log }, all, runs) {
     name: `training-${names[0]}`, label: `${title} over ${axis}; last values: ${last.join("; ")}`,
     size: () => [WIDTH, HEIGHT], draw, keyboard: true,
   });
-  const all_x = [...new Set(xs)].sort((a, b) => a - b);
+  const allX = [...new Set(xs)].sort((a, b) => a - b);
   const point = (place) => {
-    cross = all_x[Math.max(0, Math.min(all_x.length - 1, place))];
+    keepCross(allX[Math.max(0, Math.min(allX.length - 1, place))]);
     const told = curves.map(({ name, run, points }) => {
       const near = points.reduce((best, one) => (Math.abs(one[0] - cross) < Math.abs(best[0] - cross) ? one : best));
       return `${runs[run].name} ${WORDS[name] ?? name} ${short(near[1])}`;
@@ -110,14 +121,14 @@ function chart({ title, names, log }, all, runs) {
   };
   picture.canvas.addEventListener("pointermove", (event) => {
     const x = lowX + ((picture.place(event)[0] - MARGIN.left) / inner[0]) * (highX - lowX);
-    point(all_x.reduce((best, value, i) => (Math.abs(value - x) < Math.abs(all_x[best] - x) ? i : best), 0));
+    point(allX.reduce((best, value, i) => (Math.abs(value - x) < Math.abs(allX[best] - x) ? i : best), 0));
   });
-  picture.canvas.addEventListener("pointerleave", () => { cross = null; picture.ask(); });
+  picture.canvas.addEventListener("pointerleave", () => { keepCross(null); picture.ask(); });
   picture.canvas.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    point(cross === null ? 0 : all_x.indexOf(cross) + step);
+    point(cross === null ? 0 : allX.indexOf(cross) + step);
   });
   return picture;
 }
