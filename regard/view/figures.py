@@ -50,7 +50,7 @@ def head_figure(recording: Recording, look: str, head: int) -> "Figure":
     heads, queries, keys = found.pattern.shape
     if not 0 <= head < heads:
         raise ConfigError(f"--head {head}: {look} has {heads}, the first of which is 0")
-    figure, [axes] = _figure(*(min(12, 1.6 + 0.22 * count) for count in (keys, queries)))
+    figure, [axes] = _figure(min(12, 1.6 + 0.22 * keys), min(12, 1.6 + 0.22 * queries))
     _map(axes, found.pattern[head], found.queries, found.keys)
     axes.set_title(f"{look}, head {head}")
     axes.set_xlabel("at")
@@ -91,14 +91,16 @@ def training_figure(runs: Sequence[Path]) -> "Figure":
         for number, (run, curves) in enumerate(found):
             for name in names:
                 if name in curves:
-                    style = {"marker": ".", "alpha": 0.7} if name == "valid" else {}
-                    label = f"{run}{', validation' if name == 'valid' else ''}"
-                    own = curves[name]
-                    axes.plot(own["steps"], own["values"], color=COLOURS[number % len(COLOURS)], label=label, **style)
+                    marker, label = (".", f"{run}, validation") if name == "valid" else ("", run)
+                    colour, own = COLOURS[number % len(COLOURS)], curves[name]
+                    axes.plot(own["steps"], own["values"], color=colour, label=label, marker=marker, alpha=0.8)
         axes.set_title(title)
         axes.set_xlabel("step")
         axes.grid(alpha=0.3)
-        if names[0] == "loss" and all(value > 0 for line in axes.lines for value in line.get_ydata()):
+        values = [
+            value for _, curves in found for name in names for value in curves.get(name, {"values": ()})["values"]
+        ]
+        if names[0] == "loss" and min(values) > 0:
             axes.set_yscale("log")
     all_axes[0].legend(frameon=False, fontsize=8)
     return figure
