@@ -46,7 +46,7 @@ def pixels(page: Any, selector: str) -> str:
 def test_alignments_of_two_runs_side_by_side(site: tuple[str, Desk], watched: Watched) -> None:
     address, desk = site
     page = watched.open(address, view="alignment", run=0, text=TEXT, target="abc", **{"with": 1})
-    page.wait_for_function("document.querySelectorAll('main canvas').length == 2")
+    page.wait_for_function("() => document.querySelectorAll('main canvas').length == 2")
     first, second = page.query_selector_all("main canvas")
     assert abs(first.bounding_box()["y"] - second.bounding_box()["y"]) < 2
     weights = aligned(desk.runs[0].record(Given(TEXT, "abc"))).weights
@@ -55,7 +55,7 @@ def test_alignments_of_two_runs_side_by_side(site: tuple[str, Desk], watched: Wa
         page.keyboard.press(key)
     assert said(page, "“b” (1), “b” (3)").endswith(f": {float(weights[1, 3]):.3g}")
     page.select_option("select[name=head]", "1")
-    page.wait_for_function("location.hash.includes('head=1')")
+    page.wait_for_function("() => location.hash.includes('head=1')")
     assert watched.asked_only(address)
 
 
@@ -100,7 +100,7 @@ def test_typing_gives_an_answer(site: tuple[str, Desk], watched: Watched) -> Non
     assert page.text_content("#answers .answer") == f"{TEXT}│{site[1].runs[2].record(Given(TEXT)).answer}"
     page.fill("textarea[name=text]", "another")
     page.click("text=Look")
-    page.wait_for_function("document.querySelector('#answers .answer').textContent.startsWith('another')")
+    page.wait_for_function("() => document.querySelector('#answers .answer').textContent.startsWith('another')")
 
 
 def test_a_thousand_tokens_are_quick_and_smooth(site: tuple[str, Desk], watched: Watched) -> None:
@@ -113,7 +113,7 @@ def test_a_thousand_tokens_are_quick_and_smooth(site: tuple[str, Desk], watched:
         began = time.monotonic()
         page.click("text=Look")
         page.wait_for_selector("figure[data-picture=head] canvas")
-        page.wait_for_function("document.querySelector('figure canvas').width > 300")
+        page.wait_for_function("() => document.querySelector('figure canvas').width > 300")
         times.append(time.monotonic() - began)
     box = page.locator("figure[data-picture=head] canvas").bounding_box()
     count = """new Promise(done => { let frames = 0; const began = performance.now();
@@ -168,7 +168,7 @@ def test_training_is_drawn_and_goes_on(tmp_path: Path, watched: Watched) -> None
         assert page.locator("main canvas").count() == 3
         assert "one (running)" in page.text_content("main ul")
         folders[0].log(**{**line, "step": 2, "loss": 0.125, "sample": NASTY})
-        page.wait_for_function("document.querySelector('main table').textContent.includes('0.125 at step 2')")
+        page.wait_for_function("() => document.querySelector('main table').textContent.includes('0.125 at step 2')")
         page.locator("main canvas").first.focus()
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
