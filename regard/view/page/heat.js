@@ -23,24 +23,23 @@ export function heatMap({ name, label, matrix, down, across, titles, room = 640,
   const cell = cellSize(rows, columns, room);
   const left = 26 + (down ? Math.min(140, longest(down) * LETTER) : 26);
   const top = 22 + (across ? Math.min(120, longest(across) * LETTER * 0.9) : 14);
-  const size = () => [left + columns * cell[0] + 70, top + rows * cell[1] + LEGEND];
+  const bar = Math.max(left + columns * cell[0] - 150, left + titles[1].length * LETTER + 45); // where the legend begins
+  const size = () => [Math.max(left + columns * cell[0] + 70, bar + 140), top + rows * cell[1] + LEGEND];
   let spot = null;
 
   function draw(pen, colours, width, height) {
     pen.image(left, top, columns * cell[0], rows * cell[1], columns, rows, (row, column) =>
       shade((values[row * columns + column] - least) / span));
     const faint = { colour: colours.ink, size: 11 };
-    const [stepDown, stepAcross] = [0, 1].map((side) => step((down ? 12 : 20) / cell[1 - side], Boolean(down)));
-    for (let row = 0; row < rows; row += stepDown) {
-      pen.text(down ? cut(down[row], 20) : String(Math.round(row * each[0])), left - 5, top + (row + 0.5) * cell[1], { ...faint, align: "right" });
+    for (const [row, word] of named(rows, down, each[0], cell[1])) {
+      pen.text(cut(word, 20), left - 5, top + (row + 0.5) * cell[1], { ...faint, align: "right" });
     }
-    for (let column = 0; column < columns; column += stepAcross) {
-      const x = left + (column + 0.5) * cell[0];
-      pen.text(across ? cut(across[column], 18) : String(Math.round(column * each[1])), x, top - 6, { ...faint, angle: -Math.PI / 3 });
+    for (const [column, word] of named(columns, across, each[1], cell[0])) {
+      pen.text(cut(word, 18), left + (column + 0.5) * cell[0], top - 6, { ...faint, angle: -Math.PI / 3 });
     }
     pen.text(titles[0], 9, top + (rows * cell[1]) / 2, { colour: colours.faint, size: 11, align: "center", angle: -Math.PI / 2 });
     pen.text(titles[1], left, height - 8, { colour: colours.faint, size: 11 });
-    legend(pen, colours, Math.max(left + columns * cell[0] - 150, left + 90), height - 12);
+    legend(pen, colours, bar, height - 12);
     if (spot) {
       const [x, y] = [left + spot[1] * cell[0], top + spot[0] * cell[1]];
       const box = [[x, y], [x + cell[0], y], [x + cell[0], y + cell[1]], [x, y + cell[1]], [x, y]];
@@ -93,10 +92,18 @@ function cellSize(rows, columns, room) {
   return [Math.max(both, Math.min(wide, 4)), Math.max(both, Math.min(tall, 4))];
 }
 
-// Every so many are named: words as often as there is room, numbers at round ones.
-function step(fewest, words) {
-  if (words) return Math.max(1, Math.ceil(fewest));
-  return [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((many) => many >= fewest) ?? Math.ceil(fewest);
+// Which places of a side are named, and how: words as often as there is room, numbers at round ones. A place of a map
+// that was made small stands for `each` tokens.
+function named(count, words, each, size) {
+  if (words) {
+    const step = Math.ceil(12 / size);
+    return words.map((word, place) => [place, word]).filter(([place]) => place % step === 0);
+  }
+  const fewest = (20 / size) * each;
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((many) => many >= fewest) ?? Math.ceil(fewest);
+  const found = [];
+  for (let token = 0; token < count * each; token += step) found.push([token / each, String(token)]);
+  return found;
 }
 
 function longest(words) {

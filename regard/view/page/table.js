@@ -1,6 +1,6 @@
 // A table: the cells of a row to change, what is predicted of it, and the known rows and columns that it rests on.
 
-import { make, say, short } from "./dom.js";
+import { make, say } from "./dom.js";
 import { isFile } from "./source.js";
 
 const PAUSE = 250; // milliseconds after the last key
@@ -55,7 +55,7 @@ function panel(run, rest, before, count) {
     say(rest.told);
   }
   if (rest.chances.length) {
-    const told = rest.chances.map(([name, value]) => make("li", {}, `${name}: ${short(value)}${moved(before, name, value)}`));
+    const told = rest.chances.map(([name, value]) => make("li", {}, `${name}: ${fine(value)}${moved(before, name, value)}`));
     whole.append(make("ul", { class: "chances", "aria-label": "chances" }, ...told));
   }
   whole.append(...rest.notes.map((note) => make("p", { class: "note" }, note)));
@@ -66,7 +66,12 @@ function panel(run, rest, before, count) {
 function moved(before, name, value) {
   const was = before?.chances.find(([other]) => other === name)?.[1];
   if (was === undefined || Math.abs(was - value) < 1e-6) return "";
-  return value > was ? ` ▲ from ${short(was)}` : ` ▼ from ${short(was)}`;
+  return value > was ? ` ▲ from ${fine(was)}` : ` ▼ from ${fine(was)}`;
+}
+
+// More digits than elsewhere: a changed cell may move little.
+function fine(value) {
+  return String(Number(value.toPrecision(5)));
 }
 
 function rowsTable(rest) {
