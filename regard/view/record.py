@@ -121,7 +121,8 @@ def _record_encoder(run: Run, given: Given) -> Recording:
     return Recording(given, answer, tuple(chances[:SHOWN]), looks, tuple(notes))
 
 
-# Who records which model. A new kind, such as images, is one function here; see `_look` for tokens that are folded.
+# Who records which model. Another kind of input, such as an image, is a function here, a field of `Given`, a name in
+# `shown.input_kind`, and its form in page/form.js; all pictures then serve it as they are.
 RECORDERS: Mapping[type, Recorder] = {
     RNN: _record_pair,
     Transformer: _record_pair,
