@@ -1,0 +1,176 @@
+"""Verbs that look inside: a page for a browser, and pictures for papers."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from regard.cli.app import app
+from regard.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.view.recording import Given
+
+Cells = Annotated[tuple[str, ...], Parameter(name="--cell")]
+
+
+@app.command
+def view(
+    *runs: Path,
+    input: str | None = None,
+    target: str | None = None,
+    cells: Cells = (),
+    export: Path | None = None,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    open: bool = False,
+) -> None:
+    """Look inside runs in a browser: attention, alignment, evidence, training. Nothing leaves the machine.
+
+    Parameters
+    ----------
+    runs
+        Run folders, or Hugging Face folders; several are compared.
+    input
+        A text to begin with.
+    target
+        What was written for it; without it the model writes.
+    cells
+        For a table: COLUMN=value of the row to predict; may be given several times.
+    export
+        Instead of serving, write the page with all that it shows as one HTML file.
+    host
+        Address to serve on; any other than the loopback lets the network in.
+    port
+        Port to serve on; without it 7417, or one that is free.
+    open
+        Open the page in the browser.
+    """
+    from regard.view.answers import Desk
+    from regard.view.shown import Shown
+
+    given = read_given(input, target, cells)
+    desk = Desk([Shown(path) for path in check_runs(runs)])
+    if export is not None:
+        from regard.core.files import write_text
+        from regard.view.export import export_page
+
+        write_text(export, export_page(desk, given))
+        print(f"wrote {export}: open it in a browser, with or without a network")
+        return
+    from regard.view.guard import is_loopback
+    from regard.view.server import bind, serve
+
+    place = bind(host, port)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{place.getsockname()[1]}/{link(given)}"
+    if not is_loopback(host):
+        print(f"note: {host} lets others on the network look at these runs", file=sys.stderr)
+    print(f"look at {address} (Ctrl-C ends it)", flush=True)
+    if open:
+        import webbrowser
+
+        webbrowser.open(address)
+    serve(desk, place, host)
+
+
+@app.command
+def plot(
+    *runs: Path,
+    out: Path,
+    input: str | None = None,
+    target: str | None = None,
+    picture: Literal["alignment", "head", "overview", "training"] | None = None,
+    look: str | None = None,
+    head: int | None = None,
+) -> None:
+    """Draw what a run looks at, or how it was trained, as a file for a paper.
+
+    Parameters
+    ----------
+    runs
+        Run folders; alignments and curves of several stand together.
+    out
+        .png, .svg or .pdf to write.
+    input
+        The text to look at; without it the curves of training are drawn.
+    target
+        What was written for it; without it the model writes.
+    picture
+        Which picture; without it the alignment of a translator, else all heads.
+    look
+        Which attention, such as decoder.1.cross; without it the mean of all (alignment), or the first (head).
+    head
+        Which head; without it the mean of all (alignment), or the first.
+    """
+    from regard.view import figures
+    from regard.view.pictures.alignment import looks_across
+    from regard.view.recording import Given, Recording
+    from regard.view.shown import Shown
+
+    figures.check_file(out)
+    paths = check_runs(runs)
+    if picture == "training" or (picture is None and input is None):
+        figures.save(figures.training_figure(paths), out)
+        print(f"wrote {out}")
+        return
+    if input is None:
+        raise ConfigError(f"--picture {picture}: needs a text to look at; give it with --input")
+    recordings = []
+    for path in paths:
+        found = Shown(path).record(Given(input, target))
+        if not isinstance(found, Recording):
+            raise ConfigError(f"{path}: holds a table; `regard explain` tells what it rests on")
+        recordings.append((str(path), found))
+    first = recordings[0][1]
+    if picture is None:
+        picture = "alignment" if any(map(looks_across, first.looks)) else "overview"
+    if picture == "alignment":
+        figure = figures.alignment_figure(recordings, look, head)
+    elif len(paths) > 1:
+        raise ConfigError(f"--picture {picture}: draws one run, not {len(paths)}")
+    elif picture == "head":
+        figure = figures.head_figure(first, look or next((one.name for one in first.looks), ""), head or 0)
+    else:
+        figure = figures.overview_figure(first)
+    figures.save(figure, out)
+    print(f"wrote {out}: {first.answer}" if first.answer else f"wrote {out}")
+
+
+def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Folders that are there; what they hold is found out when it is asked for."""
+    if not runs:
+        raise ConfigError("name a run folder to look at, such as runs/demo")
+    for path in runs:
+        if not path.is_dir():
+            raise ConfigError(f"{path}: there is no such run folder")
+    return runs
+
+
+def read_given(text: str | None, target: str | None, cells: tuple[str, ...]) -> "Given | None":
+    from regard.view.recording import Given
+
+    if target is not None and text is None:
+        raise ConfigError("--target: is what was written for an --input; give both")
+    if cells and text is not None:
+        raise ConfigError("--cell and --input: a table takes the one, a text the other")
+    if cells:
+        row = {}
+        for word in cells:
+            name, equals, value = word.partition("=")
+            if not equals:
+                raise ConfigError(f"--cell {word}: must be COLUMN=value")
+            row[name] = value
+        return Given(row=row)
+    return None if text is None else Given(text, target)
+
+
+def link(given: "Given | None") -> str:
+    """The part of an address that tells the page what to begin with."""
+    import json
+    from urllib.parse import urlencode
+
+    if given is None:
+        return ""
+    words = {"text": given.text or None, "target": given.target, "row": given.row and json.dumps(given.row)}
+    return "#" + urlencode({name: value for name, value in words.items() if value is not None})

@@ -1,0 +1,81 @@
+"""What the page may ask, and the answers as plain data: the server gives them live, an exported file holds them."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from regard.core.errors import UserError
+from regard.view.pictures import align_picture, head_picture, overview_picture, training_picture
+from regard.view.pictures.alignment import looks_across
+from regard.view.pictures.attention import described
+from regard.view.recording import Given, Recording
+from regard.view.rest import Rest
+from regard.view.shown import Shown
+
+KEPT = 2**31  # bytes of patterns that are kept; the recordings asked for longest ago leave first
+
+
+class Desk:
+    """Runs on show, and the recordings that were made of them."""
+
+    def __init__(self, runs: Sequence[Shown]):
+        self.runs = list(runs)
+        self._recordings: OrderedDict[int, Recording] = OrderedDict()
+        self._made = 0
+        self._lock = threading.RLock()  # a model is listened to by one at a time
+
+    def describe(self) -> dict[str, Any]:
+        with self._lock:
+            return {"runs": [run.describe() for run in self.runs]}
+
+    def record(self, run: int, given: Given) -> dict[str, Any]:
+        """The answer, and what can be asked about it under its number."""
+        with self._lock:
+            found = self._run(run).record(given)
+            if isinstance(found, Rest):
+                return {"kind": "rest", **asdict(found)}
+            number, self._made = self._made, self._made + 1
+            self._recordings[number] = found
+            while len(self._recordings) > 1 and sum(one.bytes for one in self._recordings.values()) > KEPT:
+                self._recordings.popitem(last=False)
+        return {
+            "kind": "looks",
+            "id": number,
+            "given": asdict(given),
+            "answer": found.answer,
+            "chances": found.chances,
+            "notes": found.notes,
+            "looks": [{**described(look), "across": looks_across(look)} for look in found.looks],
+        }
+
+    def overview(self, number: int, most: int = 32) -> dict[str, Any]:
+        return overview_picture(self.recording(number), most)
+
+    def head(
+        self, number: int, look: str, head: int, first: int = 0, last: int | None = None, most: int | None = None
+    ) -> dict[str, Any]:
+        return head_picture(self.recording(number), look, head, first, last, most)
+
+    def alignment(self, number: int, look: str | None = None, head: int | None = None) -> dict[str, Any]:
+        return align_picture(self.recording(number), look, head)
+
+    def positions(self, run: int) -> dict[str, Any]:
+        with self._lock:
+            return {"pictures": self._run(run).positions()}
+
+    def training(self, run: int) -> dict[str, Any]:
+        return training_picture(self._run(run).path)
+
+    def recording(self, number: int) -> Recording:
+        with self._lock:
+            if number not in self._recordings:
+                raise UserError(f"recording {number}: is no longer kept; give the input again")
+            self._recordings.move_to_end(number)
+            return self._recordings[number]
+
+    def _run(self, number: int) -> Shown:
+        if not 0 <= number < len(self.runs):
+            raise UserError(f"run {number}: there are {len(self.runs)}, the first of which is 0")
+        return self.runs[number]

@@ -1,0 +1,30 @@
+// Colours that colour-blind people can tell apart: viridis for weights, Okabe and Ito's for runs.
+
+const VIRIDIS = [
+  [68, 1, 84], [72, 26, 108], [71, 47, 125], [65, 68, 135], [57, 86, 140], [49, 104, 142], [42, 120, 142],
+  [35, 136, 142], [31, 152, 139], [34, 168, 132], [53, 183, 121], [84, 197, 104], [122, 209, 81], [165, 219, 54],
+  [210, 226, 27], [253, 231, 37],
+];
+const STEPS = 256;
+const TABLE = Array.from({ length: STEPS }, (_, step) => {
+  const place = (step / (STEPS - 1)) * (VIRIDIS.length - 1);
+  const low = Math.min(Math.floor(place), VIRIDIS.length - 2);
+  return VIRIDIS[low].map((part, i) => Math.round(part + (VIRIDIS[low + 1][i] - part) * (place - low)));
+});
+
+export const RUNS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+
+// From 0 to 1 as red, green, blue.
+export function viridis(share) {
+  return TABLE[Math.max(0, Math.min(STEPS - 1, Math.round(share * (STEPS - 1))))];
+}
+
+export function css([red, green, blue]) {
+  return `rgb(${red},${green},${blue})`;
+}
+
+export function theme() {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name) => style.getPropertyValue(`--${name}`).trim();
+  return Object.fromEntries(["paper", "ink", "faint", "line", "wash", "mark", "beam", "beam2"].map((n) => [n, of(n)]));
+}

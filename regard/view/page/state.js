@@ -1,0 +1,40 @@
+// What is shown, kept in the address so that a link leads back to it.
+
+export const EMPTY = {
+  view: "", run: 0, with: null, text: "", target: null, row: null, look: null, head: null, mode: "lines", token: null,
+};
+const LONGEST = 60000; // letters of an address
+const NUMBERS = ["run", "with", "head"];
+
+export function readState() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  const state = { ...EMPTY };
+  for (const name of Object.keys(EMPTY)) {
+    if (!words.has(name)) continue;
+    const value = words.get(name);
+    if (NUMBERS.includes(name)) state[name] = /^\d{1,6}$/.test(value) ? Number(value) : EMPTY[name];
+    else if (name === "row") state.row = readRow(value);
+    else state[name] = value;
+  }
+  return state;
+}
+
+function readRow(text) {
+  try {
+    const row = JSON.parse(text);
+    const fits = row && typeof row === "object" && Object.values(row).every((cell) => typeof cell === "string");
+    return fits ? row : null;
+  } catch {
+    return null;
+  }
+}
+
+export function writeState(state) {
+  const told = Object.entries(state).filter(([name, value]) => value !== null && value !== EMPTY[name]);
+  const words = told.map(([name, value]) => [name, name === "row" ? JSON.stringify(value) : String(value)]);
+  let hash = new URLSearchParams(words).toString();
+  if (hash.length > LONGEST) { // an address of such a length leads nowhere: then without the input
+    hash = new URLSearchParams(words.filter(([name]) => !["text", "target", "row"].includes(name))).toString();
+  }
+  if (location.hash.slice(1) !== hash) history.replaceState(null, "", hash ? `#${hash}` : "#");
+}

@@ -1,0 +1,54 @@
+"""Position codes as heat maps, found by asking a code at each of the three places where order may enter."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.parts.blocks import Stack
+from regard.parts.multihead import MultiHead
+from regard.parts.positions import Places, PositionCode
+from regard.parts.positions.learned import LearnedCode
+from regard.parts.positions.relative import RelativeCode
+from regard.view.pictures.values import packed
+
+PLACES = 128  # that are drawn of a code without end
+SQUARE = 64  # places of a picture of pairs
+
+
+def position_pictures(model: nn.Module) -> list[dict[str, Any]]:
+    """A map for each way in which a stack of blocks knows the order of its tokens."""
+    found = []
+    for name, part in model.named_modules():
+        if isinstance(part, Stack):
+            heads = next(module for module in part.modules() if isinstance(module, MultiHead))
+            width = heads.query.in_features
+            count = heads.query.out_features // heads.size
+            for title, rows, columns, map_ in position_maps(part.position, width, count, heads.size):
+                found.append({"stack": name, "title": title, "down": rows, "across": columns, "map": packed(map_)})
+    return found
+
+
+@torch.inference_mode()
+def position_maps(code: PositionCode, width: int, heads: int, size: int) -> list[tuple[str, str, str, Tensor]]:
+    """Title, what runs down, what runs across, and the numbers."""
+    kind = type(code).__name__.removesuffix("Code")
+    if isinstance(code, RelativeCode):  # also those of a tree, whose distances are steps through it
+        return [(f"{kind}: the vector of each distance", "distance", "number of the vector", code.table)]
+    found = []
+    length = min(PLACES, code.table.num_embeddings) if isinstance(code, LearnedCode) else PLACES
+    places = Places.counting(length)
+    if (added := code.embed(torch.zeros(1, length, width), places)).any():
+        found.append((f"{kind}: added to the token at each place", "place", "number of the vector", added[0]))
+    unit = torch.cat([torch.ones(1, 1, length, size // 2), torch.zeros(1, 1, length, size - size // 2)], -1)
+    if not torch.equal(turned := code.turn(unit, places), unit):
+        title = f"{kind}: cosine and sine of the turn of each pair"
+        found.append((title, "place", "number of the vector", turned[0, 0]))
+    near = Places.counting(SQUARE)
+    if (bias := code.bias(near)) is not None:
+        query, key = near.index[0][:, None], near.index[0][None, :]
+        scores = bias.at(torch.zeros(1, heads, SQUARE, size), query, key)[0]
+        for head, own in enumerate(scores):
+            title = f"{kind}: added to the scores of head {head}"
+            found.append((title, "place of the query", "place of the key", own.expand(SQUARE, SQUARE)))
+    return found

@@ -1,0 +1,191 @@
+"""Record: run a model on an input while listening, and keep its answer, its tokens and every pattern."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.core.errors import UserError
+from regard.data.labelled import encode_texts
+from regard.decode import write
+from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer
+from regard.parts.positions import Learned
+from regard.parts.taps import Heard, listen, taps
+from regard.run import Run
+from regard.tasks import Classify, Summarise
+from regard.tasks.targets import attention
+from regard.text import Gaps, Tokenizer
+from regard.view.recording import Given, Look, Recording
+
+MOST_BYTES = 2**30  # of patterns in a recording
+GOES_ON = 24  # tokens that a language model writes after a text
+SHOWN = 10  # chances
+START, END = "⟨start⟩", "⟨end⟩"  # as they are drawn
+VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"})
+
+Recorder = Callable[[Run, Given], Recording]
+
+
+def record(run: Run, given: Given) -> Recording:
+    """What the run answers, and what it looked at meanwhile."""
+    recorder = RECORDERS.get(type(run.config))
+    if recorder is None:
+        raise UserError(f"{run.path}: holds a {type(run.config).__name__}, and what it looks at is not drawn yet")
+    return recorder(run, given)
+
+
+def _record_pair(run: Run, given: Given) -> Recording:
+    """A source and its target: the one that is given, or the one that the model writes."""
+    tokenizer, text, notes = _tokenizer(run), given.text, []
+    if isinstance(run.task, Summarise):
+        [spans] = tokenizer.spans([text])
+        if len(spans) > run.task.longest:
+            text = text[: spans[run.task.longest - 1][1]]
+            notes.append(f"only the first {run.task.longest:,} of {len(spans):,} tokens are read")
+    _afford(run, tokenizer, text)
+    target = given.target
+    if target is None:
+        [target] = run.summarise([text]) if isinstance(run.task, Summarise) else run.translate([text])
+    _afford(run, tokenizer, text, target)
+    heard, *_ = attention(run.model, tokenizer, text, target)
+    source, written = (_labels(tokenizer, tokens) for tokens in tokenizer.encode([text, target]))
+    read, so_far, writes = (*source, END), (START, *written), (*written, END)
+    if not heard:
+        notes.append("this model has no attention: it knows its source only through the state that its encoder ends in")
+    looks = []
+    for name, pattern in _patterns(heard).items():
+        if ".cross" in name:
+            looks.append(Look(name, pattern, writes, read, "across"))
+        elif name.startswith("encoder"):
+            looks.append(_look(name, pattern, read, read))
+        elif isinstance(run.config, DecoderOnly):
+            both = (*read, *so_far)
+            looks.append(_look(name, pattern, both, both, source=len(read)))
+        else:
+            looks.append(_look(name, pattern, writes, so_far, written=True))
+    return Recording(given, target, (), tuple(looks), tuple(notes))
+
+
+def _record_language(run: Run, given: Given) -> Recording:
+    """A text is read once: for its patterns, and to go on writing from."""
+    tokenizer, model = _tokenizer(run), run.model
+    assert isinstance(run.config, GPT)
+    [tokens] = tokenizer.encode([given.text])
+    tokens = tokens or [tokenizer.end]  # a text begins where another ended
+    _refuse_long(run, len(tokens))
+    with torch.inference_mode(), listen(model) as heard:
+        logits, state = model.step(torch.tensor([tokens]), model.begin(len(tokens) + GOES_ON))  # type: ignore[operator]
+    chances = logits[0, -1].float().softmax(-1)
+    best = chances.topk(min(SHOWN, len(chances)))
+    names = _labels(tokenizer, best.indices.tolist())
+    position, more, written = run.config.position, GOES_ON, best.indices[:1].tolist()
+    if isinstance(position, Learned):
+        more = min(more, position.length - len(tokens) + 1)
+    if written[0] != tokenizer.end and more > 1:
+        written += write(model, state, best.indices[None, :1], tokenizer.end, more - 1)[0]  # type: ignore[arg-type]
+    labels = _labels(tokenizer, tokens)
+    looks = tuple(_look(name, pattern, labels, labels) for name, pattern in _patterns(heard).items())
+    [answer] = tokenizer.decode([written])
+    return Recording(given, answer, tuple(zip(names, best.values.tolist(), strict=True)), looks)
+
+
+def _record_encoder(run: Run, given: Given) -> Recording:
+    """A text read both ways: its gaps are filled, or its label is named."""
+    assert isinstance(run.config, BERT)
+    tokenizer, notes = _tokenizer(run), []
+    answer, chances = "", []
+    if isinstance(run.config.head, FillWords):
+        [tokens] = Gaps(tokenizer).encode([given.text])
+        _refuse_long(run, len(tokens))
+        [answer], [gaps] = run.fill([given.text]), run.guesses([given.text], SHOWN)
+        chances = [(guess.word, guess.chance) for guess in gaps[0]] if gaps else []
+        if not gaps:
+            notes.append("nothing to fill in: write [MASK] in place of a word")
+        elif len(gaps) > 1:
+            notes.append("the chances are those of the first [MASK]")
+        _, heard = _hear(run, tokens)
+    else:
+        longest = run.task.longest if isinstance(run.task, Classify) else 512
+        [whole], [tokens] = tokenizer.encode([given.text]), encode_texts([given.text], tokenizer, longest)
+        if len(whole) > longest - 2:
+            notes.append(f"only the first {longest - 2:,} of {len(whole):,} tokens are read")
+        scores, heard = _hear(run, tokens)
+        if isinstance(run.config.head, NameLabel):
+            best = scores[0].float().softmax(-1).sort(descending=True)
+            names = _label_names(run)
+            chances = [(names(place), chance) for place, chance in zip(*map(Tensor.tolist, best[::-1]), strict=True)]
+            answer = chances[0][0]
+    labels = _labels(tokenizer, tokens)
+    looks = tuple(_look(name, pattern, labels, labels) for name, pattern in _patterns(heard).items())
+    return Recording(given, answer, tuple(chances[:SHOWN]), looks, tuple(notes))
+
+
+# Who records which model. Another kind of input, such as an image, is a function here, a field of `Given`, a name in
+# `shown.input_kind`, and its form in page/form.js; all pictures then serve it as they are.
+RECORDERS: Mapping[type, Recorder] = {
+    RNN: _record_pair,
+    Transformer: _record_pair,
+    DecoderOnly: _record_pair,
+    GPT: _record_language,
+    BERT: _record_encoder,
+}
+
+
+def _hear(run: Run, tokens: Sequence[int]) -> tuple[Tensor, Heard]:
+    _refuse_long(run, len(tokens))
+    with torch.inference_mode(), listen(run.model) as heard:
+        answer = run.model(torch.tensor([list(tokens)]))
+    return answer, heard
+
+
+def _afford(run: Run, tokenizer: Tokenizer, *texts: str) -> None:
+    _refuse_long(run, sum(map(len, tokenizer.encode(texts))) + 2)
+
+
+def _refuse_long(run: Run, length: int) -> None:
+    """Refuse a text whose patterns would fill the memory, before it is read."""
+    needed = 4 * length**2 * len(taps(run.model)) * getattr(run.config, "heads", 1)
+    if needed > MOST_BYTES:
+        most = int(length * (MOST_BYTES / needed) ** 0.5)
+        raise UserError(f"the text has {length:,} tokens; the patterns of at most {most:,} can be kept: shorten it")
+
+
+def _patterns(heard: Heard) -> dict[str, Tensor]:
+    return {name.removesuffix(".pattern"): pattern[0].float() for name, pattern in heard.items()}
+
+
+def _look(
+    name: str,
+    pattern: Tensor,
+    queries: tuple[str, ...],
+    keys: tuple[str, ...],
+    *,
+    source: int = 0,
+    written: bool = False,
+) -> Look:
+    """Some attentions look at slots that keys are folded into: then there are fewer than keys, or others."""
+    if pattern.shape[-1] != len(keys):
+        keys, source = tuple(f"slot {number}" for number in range(1, pattern.shape[-1] + 1)), 0
+    return Look(name, pattern, queries, keys, "target" if written or source else "source", source)
+
+
+def _labels(tokenizer: Tokenizer, tokens: Sequence[int]) -> tuple[str, ...]:
+    """Each token as a person reads it: without the space before a word, and with white space made visible."""
+    texts = tokenizer.decode([[token] for token in tokens])
+    pairs = zip(texts, tokenizer.pieces(tokens), strict=True)
+    whole = (piece if not text or "\ufffd" in text else text for text, piece in pairs)  # half a character stays coded
+    return tuple((text.removeprefix(" ") or text).translate(VISIBLE) for text in whole)
+
+
+def _label_names(run: Run) -> Callable[[int], str]:
+    known: Any = run.task.labels if isinstance(run.task, Classify) else run.extra.get("id2label", {})
+    if isinstance(known, Mapping):
+        return lambda place: str(known.get(str(place), known.get(place, place)))
+    return lambda place: known[place]
+
+
+def _tokenizer(run: Run) -> Tokenizer:
+    if run.tokenizer is None:
+        raise UserError(f"{run.path}: has no tokenizer that regard can use, so no text can be given to it")
+    return run.tokenizer

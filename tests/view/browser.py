@@ -1,0 +1,83 @@
+"""A real browser on a real server, which notes whatever goes wrong on the page."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from regard.view.answers import Desk
+from regard.view.server import bind, make_app
+from regard.view.shown import Shown
+
+CHROMIUM = next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
+
+
+@contextmanager
+def served(*runs: Path) -> Iterator[tuple[str, Desk]]:
+    """The address of a server for these runs, and the desk behind it."""
+    import uvicorn
+
+    desk = Desk([Shown(run) for run in runs])
+    place = bind("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(make_app(desk), log_level="error"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{place.getsockname()[1]}/", desk
+    finally:
+        server.should_exit = True
+        thread.join(timeout=20)
+
+
+class Watched:
+    """A page, with all that it complained of and all that it asked for."""
+
+    def __init__(self, page: Any):
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda told: self.note(told.type, told.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def note(self, kind: str, words: str) -> None:
+        if kind in ("error", "warning"):
+            self.complaints.append(words)
+
+    def open(self, address: str, wait: str = "main canvas", **state: object) -> Any:
+        self.page.goto("about:blank")  # else a change of the hash alone would keep the page
+        self.page.goto(f"{address}#{urlencode(state)}")
+        self.page.wait_for_selector(wait)
+        self.page.wait_for_load_state("networkidle")
+        return self.page
+
+    def asked_only(self, *addresses: str) -> bool:
+        allowed = (*addresses, "data:", "blob:", "about:")
+        return all(request.startswith(allowed) for request in self.requests)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser to drive")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium on this machine: no browser to drive")
+    with api.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def watched(browser: Any) -> Iterator[Watched]:
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(60_000)
+    watched = Watched(context.new_page())
+    yield watched
+    context.close()
+    assert watched.complaints == []

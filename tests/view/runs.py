@@ -1,0 +1,63 @@
+"""Small runs with random weights, one for every kind of model that can be looked at."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer
+from regard.parts.attention import Additive, Compressed, Window
+from regard.parts.positions import Learned
+from regard.run import save_run
+from regard.tables import NPTClassifier, NPTRegressor
+from regard.tasks import Classify, FillMasked, LanguageModel, Summarise, Translate
+from regard.text import Characters
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789.,:;!?<>&\"'/=()\n"
+NASTY = "<img src=x onerror=alert(1)> & \"'"
+SMALL = {"width": 16, "layers": 2, "heads": 2, "dropout": 0.0}
+
+
+def save_small(folder: Path, name: str, **more: object) -> Path:
+    """A run of this name with weights that depend on nothing but the name."""
+    tokenizer = Characters().train([LETTERS])
+    vocab = tokenizer.vocab
+    kinds = {
+        "transformer": (Transformer(vocab=vocab, **{**SMALL, **more}), Translate()),
+        "rnn-attention": (RNN(vocab=vocab, width=16, attention=Additive()), Translate()),
+        "rnn": (RNN(vocab=vocab, width=16), Translate()),
+        "decoder-only": (DecoderOnly(vocab=vocab, **SMALL), Translate()),
+        "summariser": (Transformer(vocab=vocab, **SMALL), Summarise(longest=8)),
+        "slots": (GPT(vocab=vocab, **SMALL, attention=Window(reach=4), alternate=Compressed()), LanguageModel()),
+        "gpt": (GPT(vocab=vocab, **{**SMALL, **more}), LanguageModel()),
+        "short": (GPT(vocab=vocab, **SMALL, position=Learned(12)), LanguageModel()),
+        "fill": (BERT(vocab=vocab, **SMALL, head=FillWords()), FillMasked()),
+        "label": (BERT(vocab=vocab, **SMALL, head=NameLabel(2)), Classify(labels=("ham", NASTY), longest=16)),
+    }
+    config, task = kinds[name]
+    with torch.random.fork_rng():
+        torch.manual_seed(len(name))
+        model = config.build()
+        for parameter in model.parameters():  # random weights look evenly at everything; these have something to show
+            if parameter.dim() > 1:
+                torch.nn.init.normal_(parameter, std=0.4)
+    save_run(folder / name, config, model, task, tokenizer)
+    return folder / name
+
+
+def save_tables(folder: Path) -> tuple[Path, Path]:
+    """A table of houses, as a classifier and as a regressor."""
+    dice = np.random.default_rng(0)
+    count = 40
+    frame = pd.DataFrame({
+        "area": dice.normal(100, 20, count).round(1),
+        "rooms": dice.integers(1, 6, count),
+        "city": dice.choice(["Köln", "Paris", NASTY], count),
+        "sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(dice.integers(0, 900, count), unit="D"),
+    })  # fmt: skip
+    size = pd.Series(np.where(frame.area > 100, "big", "<b>small</b>"), name="size")
+    NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, size).save(folder / "classes")
+    price = pd.Series(frame.area * 10 + frame.rooms, name="price")
+    NPTRegressor(mode="in_context", views=2, random_state=0).fit(frame, price).save(folder / "numbers")
+    return folder / "classes", folder / "numbers"
