@@ -25,13 +25,14 @@ from regard.parts.start import begin
 from regard.parts.trunk import Trunk
 
 CellStates = Float[Tensor, "batch row column width"]
+Between = Literal["both", "rows", "columns"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NPT(Trunk):
     categories: tuple[int, ...]  # of each column; 0 for a column of numbers
     position: Position = NoPosition()
-    between: Literal["both", "rows", "columns"] = "both"  # where there is attention, to find out what it is worth
+    between: Between = "both"  # where there is attention, to find out what it is worth
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from regard.core.machine import seed_for
 from regard.models import NPT
-from regard.models.npt import NPTModel
+from regard.models.npt import Between, NPTModel
 from regard.parts.cache import KeyValues
 from regard.tables.train_here import train_here
 from regard.tables.views import Table
@@ -158,14 +158,20 @@ class OwnNetwork:
 
 
 def own_network(
-    table: Table, seed: int, seconds: float, masking: Masking = Masking(), unlabelled: Tensor | None = None
+    table: Table,
+    seed: int,
+    seconds: float,
+    masking: Masking = Masking(),
+    between: Between = "both",
+    unlabelled: Tensor | None = None,
 ) -> OwnNetwork:
     """Train a network on this table alone for this long."""
     began = time.monotonic()
     prepared = Prepared.learn(table, unlabelled)
     spared = _spared(table, len(prepared.cells), seed)
     torch.manual_seed(seed_for("own", seed))
-    model = NPT(categories=prepared.categories, width=64, layers=4, heads=4, dropout=0.1).build()
+    config = NPT(categories=prepared.categories, between=between, width=64, layers=4, heads=4, dropout=0.1)
+    model = config.build()
     maskings = _paced(model, Maskings(prepared, masking, 1, seed, spared, FEWEST_ROWS), seconds)
     training = Training(
         steps=maskings.steps,
