@@ -4,6 +4,7 @@ from regard.recipes.classifier import classifier, train_classifier, tuned
 from regard.recipes.dates import dates, dates_quick
 from regard.recipes.filler import filler, train_filler
 from regard.recipes.language import language, train_language_model
+from regard.recipes.own_table import own_table
 from regard.recipes.plan import Plan, settle
 from regard.recipes.summariser import summariser, train_summariser
 from regard.recipes.table_reader import table_reader, train_table_reader
@@ -17,6 +18,7 @@ __all__ = [
     "dates_quick",
     "filler",
     "language",
+    "own_table",
     "settle",
     "share_right",
     "summariser",

@@ -3,17 +3,19 @@
 from regard.tasks.base import Batch, Batches, Loss
 from regard.tasks.classify import Classify
 from regard.tasks.fill import FillMasked
+from regard.tasks.fill_cells import FillCells
 from regard.tasks.language import LanguageModel
 from regard.tasks.read_table import ReadTable
 from regard.tasks.summarise import Summarise
 from regard.tasks.translate import Translate
 
-Task = Translate | Summarise | LanguageModel | FillMasked | Classify | ReadTable
+Task = Translate | Summarise | LanguageModel | FillMasked | Classify | ReadTable | FillCells
 
 __all__ = [
     "Batch",
     "Batches",
     "Classify",
+    "FillCells",
     "FillMasked",
     "LanguageModel",
     "Loss",
