@@ -5,9 +5,10 @@ measured like any other, so the base is plain: pre-norm, LayerNorm, full attenti
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from regard.core.errors import ConfigError
+from regard.data.corpus import Corpus
 from regard.models import BERT, GPT, NPT, Transformer
 from regard.parts import GELU, PreNorm, Sinusoid
 from regard.recipes import Plan, classifier, language, own_table, translator
@@ -29,7 +30,9 @@ class Size:
 SIZES = (Size(300, 128, 4, 256), Size(60, 96, 4, 128), Size(20, 64, 3, 96), Size(0, 48, 2, 64))
 
 
-def base_plan(task: TaskName, data: tuple[str, ...], valid: tuple[str, ...], target: str | None, seconds: float) -> Plan:
+def base_plan(
+    task: TaskName, data: tuple[str, ...], valid: tuple[str, ...], target: str | None, seconds: float
+) -> Plan:
     """The plan that every change is made to, for runs of about so many seconds."""
     size = next(size for size in SIZES if seconds >= size.seconds)
     if task == "table":
@@ -37,9 +40,8 @@ def base_plan(task: TaskName, data: tuple[str, ...], valid: tuple[str, ...], tar
     if target is not None:
         raise ConfigError(f"--target: is for --task table, and {task} has none")
     if task == "lm":
-        plan = language(data)
-        corpus = replace(plan.data, valid=valid, length=size.length)  # type: ignore[type-var]
-        return _plain(replace(plan, data=corpus, model=GPT()), size)
+        corpus = Corpus(files=data, valid=valid, length=size.length)
+        return _plain(replace(language(data), data=corpus, model=GPT()), size)
     if task == "translate":
         if not valid:
             raise ConfigError("--valid: translation needs pairs to measure by")
@@ -56,11 +58,10 @@ def _table(data: tuple[str, ...], valid: tuple[str, ...], target: str | None) ->
 
 
 def _plain(plan: Plan, size: Size) -> Plan:
-    sizes = {"width": size.width, "layers": size.layers, "heads": 4, "dropout": 0.1}
-    parts = {"feed": GELU(), "wiring": PreNorm()}
+    sizes: dict[str, Any] = {"width": size.width, "layers": size.layers, "heads": 4, "dropout": 0.1}
     model = plan.model
     if isinstance(model, GPT | BERT | Transformer):
-        model = replace(model, position=Sinusoid(), **parts, **sizes)
+        model = replace(model, position=Sinusoid(), feed=GELU(), wiring=PreNorm(), **sizes)
     elif isinstance(model, NPT):
         model = replace(model, **{**sizes, "width": min(64, size.width)})
     training = replace(

@@ -67,7 +67,9 @@ class StudyFolder:
             self._write({"asked": wanted})
             return self
         before = self._read().get("asked")
-        if before != wanted:
+        if before != wanted and not (self.path / "plans").exists():  # nothing has come of it yet
+            self._write({"asked": wanted})
+        elif before != wanted:
             before = before if isinstance(before, dict) else {}
             key = next((key for key in {**before, **wanted} if before.get(key) != wanted.get(key)), "asked")
             raise UserError(
@@ -128,9 +130,7 @@ class StudyFolder:
             return
         foreign = sorted(c.name for c in self.path.iterdir() if c.name not in OURS and not c.name.endswith(".part"))
         if foreign:
-            raise UserError(
-                f"{self.path}: holds {foreign[0]!r}, which is not a study's; choose an empty or new folder"
-            )
+            raise UserError(f"{self.path}: holds {foreign[0]!r}, which is not a study's; choose an empty or new folder")
 
     def _take_lock(self) -> None:
         lock = open_here(self.path / ".lock", os.O_RDWR)

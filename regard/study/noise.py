@@ -55,8 +55,8 @@ class Effect:
     def verdict(self) -> str:
         if not self.losses:
             return "diverges"
-        assert self.difference is not None and self.band is not None
-        told = "no effect" if abs(self.difference) <= self.band else "worse" if self.difference > 0 else "better"
+        far, band = self.difference or 0.0, self.band or 0.0
+        told = "no effect" if abs(far) <= band else "worse" if far > 0 else "better"
         return f"{told}; {self.diverged} of {self.diverged + len(self.losses)} diverged" if self.diverged else told
 
 

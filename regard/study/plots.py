@@ -8,7 +8,7 @@ from typing import Any
 
 INK, BAND, WORSE, BETTER = "#1b1b1f", "#d9d9de", "#b3382c", "#2a6f4e"
 COLOURS = ("#33508f", "#b3382c", "#2a6f4e", "#8a5a00", "#6b3f87", "#3c7d8c", "#777777")
-STYLE = {"svg.hashsalt": "regard", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+STYLE: Any = {"svg.hashsalt": "regard", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 
 
 @dataclass
@@ -54,9 +54,7 @@ def draw_effects(effects: Sequence[tuple[str, Sequence[float], float]], unit: st
     return drawing.svg
 
 
-def draw_lines(
-    lines: Mapping[str, Sequence[tuple[float, float]]], across: str, up: str, *, log: str = ""
-) -> str:
+def draw_lines(lines: Mapping[str, Sequence[tuple[float, float]]], across: str, up: str, *, log: str = "") -> str:
     """Points joined by lines, one colour each; a name that starts with `fit` is a dashed line without points."""
     with canvas(6.4, 3.8) as drawing:
         plot_lines(drawing.axes, lines, across, up, log)

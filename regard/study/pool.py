@@ -15,11 +15,11 @@ from regard.study.folder import Job, Outcome, StudyFolder
 from regard.train.screen import clock
 
 PAUSE = 0.05  # seconds between looks at the processes
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TOKENIZERS_PARALLELISM")}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TOKENIZERS_PARALLELISM"), "1")
 Say = Callable[[str], None]
 
 
-class Stopped(UserError):
+class StoppedError(UserError):
     """Somebody asked the study to stop; its runs have saved what they had."""
 
     def __init__(self, folder: StudyFolder, number: int):
@@ -57,7 +57,7 @@ def _run(folder: StudyFolder, waiting: list[Job], processes: int, say: Say, righ
                 ended += 1
                 say(_line(folder, key, ended, len(waiting), time.monotonic() - began))
             if asked and not running:
-                raise Stopped(folder, asked[0])
+                raise StoppedError(folder, asked[0])
             time.sleep(PAUSE)
 
 

@@ -111,7 +111,8 @@ def _inline(text: str) -> str:
 
 STYLE = """
 :root { color-scheme: light }
-body { font: 16px/1.55 system-ui, sans-serif; color: #1b1b1f; max-width: 62rem; margin: 2.5rem auto; padding: 0 1.25rem }
+body { font: 16px/1.55 system-ui, sans-serif; color: #1b1b1f }
+body { max-width: 62rem; margin: 2.5rem auto; padding: 0 1.25rem }
 h1 { font-size: 1.7rem; line-height: 1.2 } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem }
 table { border-collapse: collapse; font-size: .9rem } .wide { overflow-x: auto }
 th { text-align: left; border-bottom: 2px solid #999; padding: .3rem .8rem .3rem 0; vertical-align: bottom }

@@ -13,7 +13,7 @@ from regard.recipes.training import make_run
 from regard.run import load_run
 from regard.study.folder import Outcome, StudyFolder
 from regard.study.prepare import prepared
-from regard.train import Diverged, Report
+from regard.train import DivergedError, Report
 
 
 def work(study: Path, key: str, *, right: bool = False) -> int:
@@ -25,7 +25,7 @@ def work(study: Path, key: str, *, right: bool = False) -> int:
     out.parent.mkdir(exist_ok=True)
     try:
         report = make_run(lambda ranks: prepared(plan, out, ranks), out, resume=True)
-    except Diverged as error:
+    except DivergedError as error:
         progress = error.progress
         why = f"no finite loss or gradient any more from step {progress.step - progress.bad_in_a_row + 2:,} on"
         folder.end(key, Outcome(None, progress.step, progress.seconds, diverged=why))
@@ -40,7 +40,9 @@ def _outcome(plan: Plan, out: Path, report: Report, right: bool) -> Outcome:
     best, progress = report.progress.best, report.progress
     if best is None or not math.isfinite(best):
         return Outcome(None, progress.step, progress.seconds, diverged="its validation loss is not finite")
-    told = share_right(load_run(out), plan.data.pairs()["valid"]) if right and isinstance(plan.data, PairFiles) else None
+    told = (
+        share_right(load_run(out), plan.data.pairs()["valid"]) if right and isinstance(plan.data, PairFiles) else None
+    )
     return Outcome(best, progress.step, progress.seconds, right=told)
 
 

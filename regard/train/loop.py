@@ -24,7 +24,7 @@ from regard.train.signals import StopRequest
 TOO_MANY_BAD = 10  # steps in a row without a finite loss and gradient
 
 
-class Diverged(UserError):
+class DivergedError(UserError):
     """The run has come to nothing: no step has a finite loss any more."""
 
     def __init__(self, message: str, progress: "Progress"):
@@ -185,7 +185,7 @@ class Loop:
     def _give_up(self) -> None:
         last, kept = self.progress.step + 1, self.folder.checkpoints()
         intact = f"{kept[-1]} is intact" if kept else "no checkpoint had been written"
-        raise Diverged(
+        raise DivergedError(
             f"{self.folder.path}: the loss or its gradient was not finite in {TOO_MANY_BAD} steps in a row "
             f"({last - TOO_MANY_BAD + 1} to {last}); {intact}: lower the rate, or look at the data",
             self.progress,
