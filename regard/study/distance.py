@@ -5,8 +5,8 @@ exactly that: among random letters one is marked, and after the text it is to be
 
     qwer>tyui    is answered with    t
 
-The marked letter stands in the middle, as far from the one end of the text as from the other: an encoder that reads both
-ways comes no nearer to it from either side.
+The marked letter stands in the middle, as far from the one end of the text as from the other: an encoder that reads
+both ways comes no nearer to it from either side.
 """
 
 import random

@@ -31,7 +31,7 @@ def _told(found: Heads, batches: int) -> str:
         best = max(found.heads, key=lambda head: head.syntax or 0.0)
         told += (
             f" The head that follows syntax best, {best.layer} {best.number}, looks most at the word that a word hangs "
-            f"from in **{best.syntax or 0:.1%}** of cases; always looking {found.offset[0]:+d} words away would do so in "
+            f"from in **{best.syntax or 0:.1%}** of cases; always looking {found.offset[0]:+d} words away would in "
             f"{found.offset[1]:.1%}."
         )
     return told
@@ -53,8 +53,8 @@ def _row(head: Head, roles: Sequence[str], syntax: bool) -> list[str]:
 
 def _how_to_read() -> str:
     return (
-        "Each share is the attention that falls on such a place, where there is one; in brackets what a head would give "
-        f"that looks at all it may alike. A head is named by a role that it has {OTHER_THAN_BY_CHANCE:.0%} beyond that. "
+        "Each share is the attention that falls on such a place, where there is one; in brackets what a head gives "
+        f"that looks at all it may alike. A head is named by a role which it has {OTHER_THAN_BY_CHANCE:.0%} beyond it. "
         "Costs are of one head at a time: heads that can stand in for each other all look cheap."
     )
 

@@ -1,4 +1,4 @@
-"""Scaling: many small runs of several sizes and budgets, laws through them, and a larger run foretold before it is made."""
+"""Scaling: small runs of several sizes and budgets, laws through them, and a larger run foretold before it is made."""
 
 import json
 import tempfile
