@@ -13,7 +13,7 @@ from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError, UserError, at_least
 from regard.data.trees import Parse, match_trees, read_trees
 from regard.decode import Beam, Sampling
-from regard.models import BERT, GPT, FillWords, FromSource, Model, Transformer
+from regard.models import BERT, GPT, FillWords, FromSource, Model, RNNWriter, Transformer
 from regard.parts.positions import Tree
 from regard.run.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
 from regard.tasks import Classify, Summarise, Task
@@ -91,7 +91,7 @@ class Run:
         self, prompt: str = "", tokens: int = 200, sampling: Sampling = Sampling(), stop: tuple[str, ...] = ()
     ) -> Iterator[str]:
         """The text that follows `prompt`, in pieces as they come."""
-        if not isinstance(self.config, GPT) or self.tokenizer is None:
+        if not isinstance(self.config, GPT | RNNWriter) or self.tokenizer is None:
             raise UserError(f"{self.path}: holds no language model with a tokenizer, so it writes no text of its own")
         return generate(self.model, self.tokenizer, prompt, tokens, sampling, stop)
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from regard.core.errors import ConfigError
-from regard.models import NPT, RNN, FromSource
+from regard.models import GPT, NPT, RNN, FromSource, RNNWriter
 from regard.parts import (
     GELU,
     Additive,
@@ -86,6 +86,9 @@ def experts(plan: Plan) -> Plan:
 
 def recurrent(attention: Full | Additive | None) -> Callable[[Plan], Plan]:
     def change(plan: Plan) -> Plan:
+        if isinstance(plan.model, GPT) and attention is None:
+            model = plan.model
+            return replace(plan, model=RNNWriter(vocab=model.vocab, width=2 * model.width, dropout=model.dropout))
         if not isinstance(plan.model, FromSource) or isinstance(plan.model, RNN):
             raise ConfigError(f"there is no recurrent model in place of {type(plan.model).__name__}")
         width = plan.model.width
@@ -158,8 +161,8 @@ CHANGES = (
            "the first attention", model(attention=Additive())),
     Change("rnn-attention", "an RNN that looks back at the source",
            "recurrence in place of self-attention", recurrent(Additive())),
-    Change("rnn", "an RNN, no attention",
-           "the source goes through one vector", recurrent(None)),
+    Change("rnn", "an RNN of twice the width, no attention",
+           "all that was read goes through one state", recurrent(None)),
     Change("query-norm", "norms on queries and keys",
            "scores stay in bounds", model(query_norm=RMSNorm())),
     Change("quiet", "blocks add nothing at the start",

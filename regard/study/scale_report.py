@@ -1,4 +1,4 @@
-"""A scaling study in words: laws with their intervals, the best size for a budget, and a prediction that was checked."""
+"""A scaling study in words: laws with their intervals, the best size for a budget, a prediction that was checked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
