@@ -21,6 +21,7 @@ from regard.study.prepare import prepared
 
 BASE = "base"
 MORE_SEEDS = 2  # for the base, whose spread is the measure of all others
+TOO_SLOW = 6.0  # times the base's step: with as many steps such a change would take the time of all others
 SPARE = 0.95  # of the time, for what comes between
 
 
@@ -75,6 +76,16 @@ class Variants:
                 taken.append(change)
         return Variants(plans, tuple(taken), left_out)
 
+    def without(self, slow: Mapping[str, float]) -> "Variants":
+        why = {
+            name: f"its step takes {times:.0f} times the base's; ask for it with --only" for name, times in slow.items()
+        }
+        return Variants(
+            {name: plan for name, plan in self.plans.items() if name not in slow},
+            tuple(change for change in self.changes if change.name not in slow),
+            {**self.left_out, **why},
+        )
+
     def repeats(self, seeds: int) -> dict[str, int]:
         return {name: seeds + MORE_SEEDS if name == BASE else seeds for name in self.plans}
 
@@ -85,9 +96,9 @@ def ablate(asked: Ablation, out: Path, processes: int | None, say: Callable[[str
         seconds = SPARE * 60 * asked.minutes * cores
         with prepared(_base(asked, seconds), Path(place) / "run") as ready:
             variants = Variants.of(_base(asked, seconds), ready.plan, asked.only)
-            repeats = variants.repeats(asked.seeds)
             settled = folder.settled("settled", lambda: _settle(asked, seconds, variants, ready, say))
-        jobs = _jobs(variants, repeats, settled)
+        variants = variants.without(settled.get("slow", {}))
+        jobs = _jobs(variants, variants.repeats(asked.seeds), settled)
         if "paces" in settled:
             say(estimate([_seconds(settled, job) for job in jobs], processes or usable_cores()))
         outcomes = _by_name(jobs, run_jobs(folder, jobs, processes, say))
@@ -110,9 +121,13 @@ def _settle(
         return {"steps": asked.steps}
     say(f"measuring the pace of {len(variants.plans)} models")
     paces = {name: measure_pace(plan, ready) for name, plan in variants.plans.items()}
-    every = [paces[name] for name, count in variants.repeats(asked.seeds).items() for _ in range(count)]
+    times = {name: pace.step / paces[BASE].step for name, pace in paces.items()}
+    by_clock = asked.budget == "time" or asked.only
+    slow = {} if by_clock else {name: ratio for name, ratio in times.items() if ratio > TOO_SLOW}
+    repeats = variants.without(slow).repeats(asked.seeds)
+    every = [paces[name] for name, count in repeats.items() for _ in range(count)]
     steps = steps_within(seconds, every)
-    told = {"paces": {name: asdict(pace) for name, pace in paces.items()}}
+    told = {"paces": {name: asdict(pace) for name, pace in paces.items()}, "slow": slow}
     if asked.budget == "tokens":
         return {"steps": steps, **told}
     fixed = sum(pace.run(0) for pace in every)

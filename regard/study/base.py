@@ -27,7 +27,7 @@ class Size:
     length: int
 
 
-SIZES = (Size(300, 128, 4, 256), Size(60, 96, 4, 128), Size(20, 64, 3, 96), Size(0, 48, 2, 64))
+SIZES = (Size(400, 128, 4, 256), Size(120, 96, 4, 128), Size(25, 64, 3, 96), Size(0, 48, 2, 64))
 
 
 def base_plan(

@@ -42,6 +42,6 @@ class TableFile:
 
 def _numbers(problem: Problem) -> tuple[Tensor, int]:
     if not problem.classifies:
-        return torch.from_numpy(problem.target.to_numpy(dtype=float)), 0
+        return torch.from_numpy(problem.target.to_numpy(dtype=float, copy=True)), 0
     classes = read_categories(problem.target)
     return torch.from_numpy(read_codes(problem.target, classes)), len(classes)
