@@ -59,11 +59,9 @@ def _summary(effects: Sequence[Effect], noise: Noise, found: Found) -> str:
     kinds: dict[str, list[str]] = {"diverges": [], "worse": [], "no effect": [], "better": []}
     for one in effects:
         kinds[one.verdict.split(";")[0]].append(f"`{one.name}`")
-    told = [f"{name}: {', '.join(names)}" for name, names in kinds.items() if names]
+    told = " ".join(f"{name.capitalize()}: {', '.join(names)}." for name, names in kinds.items() if names)
     unit = UNITS[found.asked.task]
-    return f"The base ends at **{noise.mean:.4f}** {unit} (deviation of seeds {noise.deviation:.4f}). " + (
-        ". ".join(told[:1] + told[1:]) + "."
-    )
+    return f"The base ends at **{noise.mean:.4f}** {unit} (deviation of seeds {noise.deviation:.4f}). {told}"
 
 
 def _picture(effects: Sequence[Effect], noise: Noise, found: Found) -> list[Block]:

@@ -31,6 +31,7 @@ from regard.text import Characters
 from regard.train import AdamW, Cosine, Training
 
 LETTERS = "abcdefghijklmnop"
+BATCH, MEASURED = 32, 200  # texts of a step, and texts to measure by
 MODELS: dict[str, Model] = {
     "rnn": RNN(width=64, attention=None, dropout=0.0),
     "rnn-attention": RNN(width=64, attention=Additive(), dropout=0.0),
@@ -85,9 +86,10 @@ def recall_pairs(steps_back: int, count: int, part: str) -> list[tuple[str, str]
 
 
 def _plan(asked: Recall, folder: Path, kind: str, steps_back: int, seed: int) -> Plan:
-    train, valid = (_file(folder, steps_back, count, part) for part, count in (("train", 8000), ("valid", 200)))
+    new = BATCH * asked.steps  # no text comes twice, so nothing can be learned by heart
+    train, valid = (_file(folder, steps_back, count, part) for part, count in (("train", new), ("valid", MEASURED)))
     training = Training(
-        batch=32,
+        batch=BATCH,
         steps=asked.steps,
         optimiser=AdamW(rate=2e-3),
         schedule=Cosine(warmup=50),

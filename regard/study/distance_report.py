@@ -28,8 +28,8 @@ def _question(steps: int, chance: float, right: Mapping[str, Mapping[int, Sequen
     seeds = len(next(iter(next(iter(right.values())).values())))
     return (
         "One letter in the middle of random ones is marked; after the text it is to be named. The distance is how many "
-        f"letters stand between it and either end. Every model learns for {steps:,} steps of 32 texts; shown is the "
-        f"share of 200 other texts that is told right, the mean of {seeds} seeds. Guessing gives {chance:.1%}."
+        f"letters stand between it and either end. Every model learns for {steps:,} steps of 32 new texts; shown is "
+        f"the share of 200 others that is told right, the mean of {seeds} seeds. Guessing gives {chance:.1%}."
     )
 
 

@@ -75,4 +75,5 @@ def plot_lines(axes: Any, lines: Mapping[str, Sequence[tuple[float, float]]], ac
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=8)
+    if lines:
+        axes.legend(frameon=False, fontsize=8)
