@@ -82,6 +82,11 @@ def experts(plan: Plan) -> Plan:
     return model(feed=Experts(count=4, active=1, expert=feed))(plan)
 
 
+def quiet(plan: Plan) -> Plan:
+    """Words then begin at full size, for which a head that shares their table would be far too loud."""
+    return model(quiet=True, **({"tied": False} if isinstance(plan.model, GPT) else {}))(plan)
+
+
 def recurrent(attention: Full | Additive | None) -> Callable[[Plan], Plan]:
     def change(plan: Plan) -> Plan:
         if isinstance(plan.model, GPT) and attention is None:
@@ -164,7 +169,7 @@ CHANGES = (
     Change("query-norm", "norms on queries and keys",
            "scores stay in bounds", model(query_norm=RMSNorm())),
     Change("quiet", "blocks add nothing at the start",
-           "training begins from the embedding alone", model(quiet=True)),
+           "training begins from the embedding alone", quiet),
     Change("recall", "each block mixes in the embedding",
            "what entered stays within reach", model(recall=True)),
     Change("pairs", "a vector for each pair of tokens",

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError, at_least
+from regard.data.corpus import Corpus
 from regard.data.tree_places import token_trees
 from regard.data.trees import Parse, read_trees
 from regard.models import BERT, GPT, Transformer
@@ -68,7 +69,8 @@ def study_heads(path: Path, batches: int, trees: Sequence[Path], sentences: int,
             for number in range(_count(heads)):
                 with silent(heads, number):
                     costs[name, number] = _loss(run.model, plan, some) - whole
-        syntax, offset = _syntax(run, parses) if parses else ({}, None)
+        longest = plan.data.length if isinstance(plan.data, Corpus) else LONGEST  # more was never read at once
+        syntax, offset = _syntax(run, parses, longest) if parses else ({}, None)
     found = tuple(
         Head(*key, cost, {role: (float(own[key[1]]), chance) for role, (own, chance) in shares.get(key[0], {}).items()},
              syntax.get(key))
@@ -154,7 +156,9 @@ def delimiting(tokenizer: Tokenizer) -> Tensor:
     return torch.tensor([i in special or not any(map(str.isalnum, piece)) for i, piece in enumerate(pieces)])
 
 
-def _syntax(run: Run, parses: Sequence[Parse]) -> tuple[dict[tuple[str, int], float], tuple[int, float] | None]:
+def _syntax(
+    run: Run, parses: Sequence[Parse], longest: int
+) -> tuple[dict[tuple[str, int], float], tuple[int, float] | None]:
     """For each head how often it points at syntax, and how often one fixed distance would."""
     if run.tokenizer is None or not isinstance(run.config, GPT | BERT | Transformer):
         raise UserError(f"{run.path}: reads no sentences, so trees are of no use to it")
@@ -164,7 +168,7 @@ def _syntax(run: Run, parses: Sequence[Parse]) -> tuple[dict[tuple[str, int], fl
     texts = [parse.text for parse in parses]
     encoded = run.tokenizer.encode(texts)
     for parse, tokens, tree in zip(parses, encoded, token_trees(texts, parses, run.tokenizer), strict=True):
-        if not 2 <= len(tokens) <= LONGEST:
+        if not 2 <= len(tokens) <= longest:
             continue
         asked: list[int] = []
         for name, pattern in _read(run, torch.tensor([tokens])).items():
@@ -174,7 +178,9 @@ def _syntax(run: Run, parses: Sequence[Parse]) -> tuple[dict[tuple[str, int], fl
         offsets.update(asked)
     total = sum(offsets.values())
     if not total:
-        raise UserError(f"{parses[0].file}: no sentence of it is short enough to be asked for")
+        raise UserError(
+            f"{parses[0].file}: has no sentence of at most {longest} tokens, which {run.path} can read at once"
+        )
     most, times = offsets.most_common(1)[0]
     shares = {(name, number): float(n) / total for name, told in right.items() for number, n in enumerate(told)}
     return shares, (most, times / total)

@@ -38,11 +38,20 @@ def _told(found: Heads, batches: int) -> str:
 
 
 def _table(found: Heads) -> Grid:
-    roles = list(next((head.shares for head in found.heads if head.shares), {}))
+    every = {role: max(0.0, *chances) for role, chances in _chances(found).items()}
+    roles = [role for role, chance in every.items() if chance > 0]  # who reads left to right has no next token
     heads = ["layer", "head", "cost of losing it", "looks at", *roles]
     if found.offset is not None:
         heads.append("syntax")
     return Grid(heads, [_row(head, roles, found.offset is not None) for head in found.heads])
+
+
+def _chances(found: Heads) -> dict[str, list[float]]:
+    chances: dict[str, list[float]] = {}
+    for head in found.heads:
+        for role, (_, chance) in head.shares.items():
+            chances.setdefault(role, []).append(chance)
+    return chances
 
 
 def _row(head: Head, roles: Sequence[str], syntax: bool) -> list[str]:

@@ -117,8 +117,9 @@ h1 { font-size: 1.7rem; line-height: 1.2 } h2 { font-size: 1.15rem; margin: 2.2r
 table { border-collapse: collapse; font-size: .9rem } .wide { overflow-x: auto }
 th { text-align: left; border-bottom: 2px solid #999; padding: .3rem .8rem .3rem 0; vertical-align: bottom }
 td { border-bottom: 1px solid #e3e3e6; padding: .28rem .8rem .28rem 0; vertical-align: top }
+td:first-child { white-space: nowrap }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
-pre { background: #f4f4f6; padding: .7rem .9rem; overflow-x: auto; font-size: .85rem; border-radius: 4px }
+pre { background: #f4f4f6; padding: .7rem .9rem; white-space: pre-wrap; font-size: .85rem; border-radius: 4px }
 code { background: #f4f4f6; padding: 0 .2rem }
 figure { margin: 1.2rem 0 } figure svg { max-width: 100%; height: auto }
 figcaption { color: #55555c; font-size: .9rem }
