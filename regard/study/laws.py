@@ -1,8 +1,11 @@
 """Scaling laws: how loss falls with parameters, tokens and work, fitted with intervals.
 
 One variable at a time a power law, as in Kaplan et al. (2020). Both together L(N, D) = E + A/N^a + B/D^b, by Huber's
-loss between logarithms from many starts, as in Hoffmann et al. (2022). Intervals are bootstrapped from residuals, which
-are widened for the parameters that the fit has used up.
+loss between logarithms from many starts, as in Hoffmann et al. (2022).
+
+Intervals are bootstrapped. Of the joint law whole runs are drawn anew: to deal out residuals instead gave intervals a
+third too narrow beyond the runs that were fitted. A line through four points leaves nothing else, and there residuals
+are widened for what the fit has used up.
 """
 
 import math
@@ -128,7 +131,8 @@ def fit_joint(points: Sequence[Point], seed: int = 0) -> JointFit:
     far = logs - middle
     best = min((_descend(far, seen, np.array(start)) for start in product(*STARTS)), key=lambda found: found[1])[0]
     fitted = _logs(best, far)[0]
-    drawn = [_descend(far, other, best)[0] for other in resampled(fitted, seen, len(best), seed)]
+    picks = np.random.default_rng(seed).integers(0, len(seen), (RESAMPLES, len(seen)))
+    drawn = [_descend(far[pick], seen[pick], best)[0] for pick in picks]
     widened = (seen - fitted) * math.sqrt(len(seen) / (len(seen) - len(best)))
     return JointFit(_law(best, middle), tuple(_law(one, middle) for one in drawn), tuple(widened.tolist()))
 

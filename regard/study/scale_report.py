@@ -32,7 +32,12 @@ def report_scaling(folder: Path, found: Scaled) -> None:
     laws = _laws(found)
     blocks: list[Block] = [command(), Words(_verdict(found)), _picture(found)]
     blocks += [Heading("The laws"), Words(_joint(found.fit)), _law_table(laws), Heading("The best size for a budget")]
-    blocks += [_best(found), Words(f"Intervals are {LEVEL:.0%}, bootstrapped from residuals.")]
+    blocks += [
+        _best(found),
+        Words(
+            f"Intervals are {LEVEL:.0%}, bootstrapped: the joint law from runs drawn anew, power laws from residuals."
+        ),
+    ]
     blocks += [Heading("The runs"), _runs(found), Words(_honest(found))]
     blocks += [Heading("Settings of a run"), Lines(to_yaml(found.plan))]
     write_report(folder, f"How loss falls with size: {', '.join(Path(f).name for f in found.data)}", blocks)
