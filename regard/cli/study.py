@@ -6,6 +6,7 @@ from typing import Literal
 from regard.cli.app import Changes, study
 from regard.cli.tables import say
 from regard.core.errors import ConfigError
+from regard.core.machine import end_with_parent
 
 
 @study.command(name="ablate")
@@ -186,7 +187,7 @@ def study_work(folder: Path, key: str, *, right: bool = False) -> int:
     right
         Also count the texts that are told exactly right.
     """
-    from regard.study.work import end_with_parent, work
-
     end_with_parent()
+    from regard.study.work import work  # takes seconds, in which the study may be gone already
+
     return work(folder, key, right=right)

@@ -1,10 +1,6 @@
 """One run of a study, in a process of its own that ends with the study's."""
 
 import math
-import os
-import signal
-import sys
-import threading
 from pathlib import Path
 
 from regard.data.pair_files import PairFiles
@@ -44,14 +40,3 @@ def _outcome(plan: Plan, out: Path, report: Report, right: bool) -> Outcome:
         share_right(load_run(out), plan.data.pairs()["valid"]) if right and isinstance(plan.data, PairFiles) else None
     )
     return Outcome(best, progress.step, progress.seconds, right=told)
-
-
-def end_with_parent() -> None:
-    """The study holds the other end of our standard input: when that closes, nobody waits for this run any more."""
-
-    def wait() -> None:
-        while os.read(sys.stdin.fileno(), 64):
-            pass
-        os.kill(os.getpid(), signal.SIGKILL)  # what was not saved is made again, and the folder is free at once
-
-    threading.Thread(target=wait, daemon=True).start()
