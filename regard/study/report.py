@@ -98,7 +98,7 @@ def _html(block: Block) -> str:
 
 
 def _cell(text: str) -> str:
-    number = re.fullmatch(r"[-+−±]?[\d.,]+(e[-+]?\d+)?%?( ± [\d.,]+)?", text) is not None
+    number = re.fullmatch(r"[-+−±]?[\d.,]+(e[-+]?\d+)?%?( ± [\d.,]+| \(\d+%\))?", text) is not None
     kind = " class=number" if number else ""
     return f"<td{kind}>{_inline(text)}</td>"
 

@@ -24,12 +24,13 @@ from regard.study.pool import run_jobs
 from regard.study.prepare import prepared
 from regard.study.scale_report import Scaled, report_scaling
 from regard.train import AdamW
+from regard.train.screen import clock
 
 SHARES = (0.125, 0.25, 0.5, 1.0)  # of the most steps
 HEAD = 16  # width of a head, whatever the width of the model
 # Width × layers of the runs on the grid, and last the one that is foretold; by core-seconds that there must be.
 GRIDS = {
-    4000.0: ("64x3", "96x4", "128x5", "192x6", "256x8"),
+    4000.0: ("64x3", "96x4", "128x5", "192x6", "256x6"),
     600.0: ("32x2", "48x3", "64x4", "96x4", "128x5"),
     0.0: ("16x1", "32x2", "48x2", "64x3", "96x3"),
 }
@@ -73,13 +74,14 @@ def scale(asked: Scaling, out: Path, processes: int | None, say: Callable[[str],
         base = override(base_plan("lm", asked.data, asked.valid, None, 60), asked.settings or {})
         with prepared(base, Path(place) / "run") as ready:
             plans = {size: _sized(replace(base, model=ready.plan.model), size) for size in sizes}
-            settled = folder.settled("settled", lambda: _settle(asked, seconds, plans, ready, say))
+            settled = folder.settled("settled", lambda: _settle(asked, seconds, cores, plans, ready, say))
             epoch = ready.train.steps_per_epoch
         jobs = _grid(plans, settled["steps"])
+        *grid, large = jobs
         if "paces" in settled:
             told = [Pace(**settled["paces"][job.name.split("@")[0]]).run(job.plan.training.steps or 0) for job in jobs]
-            say(estimate(told, processes or usable_cores()))
-        *grid, large = jobs
+            say(estimate(told[:-1], processes or usable_cores()))
+            say(f"then the run that is foretold, on one core: about {clock(told[-1])}")
         points = _points(grid, run_jobs(folder, grid, processes, say))
         if len(points) < 7:
             raise UserError(
@@ -105,16 +107,24 @@ def _sized(plan: Plan, size: str) -> Plan:
 
 
 def _settle(
-    asked: Scaling, seconds: float, plans: Mapping[str, Plan], ready: Prepared, say: Callable[[str], None]
+    asked: Scaling,
+    seconds: float,
+    cores: int,
+    plans: Mapping[str, Plan],
+    ready: Prepared,
+    say: Callable[[str], None],
 ) -> dict[str, Any]:
     if asked.steps is not None:
         return {"steps": asked.steps}
     say(f"measuring the pace of {len(plans)} models")
     paces = {size: measure_pace(plan, ready) for size, plan in plans.items()}
     *small, large = paces.values()
-    # As runs of the most steps: those of the grid by their share of it, and the large one whole.
+    # As runs of the most steps: those of the grid by their share of it; and all cores wait for the large one.
     weighed = [Pace(share * pace.step, pace.check) for pace in small for share in SHARES]
-    return {"steps": steps_within(seconds, [*weighed, large]), "paces": {s: asdict(p) for s, p in paces.items()}}
+    return {
+        "steps": steps_within(seconds, [*weighed, *[large] * cores]),
+        "paces": {s: asdict(p) for s, p in paces.items()},
+    }
 
 
 def _grid(plans: Mapping[str, Plan], steps: int) -> list[Job]:
