@@ -98,7 +98,10 @@ def scale(asked: Scaling, out: Path, processes: int | None, say: Callable[[str],
 def _sized(plan: Plan, size: str) -> Plan:
     """Depth and width together; the rate falls with the root of the width, as wider layers want it."""
     width, layers = read_size(size)
-    assert isinstance(plan.model, GPT)
+    if not isinstance(plan.model, GPT):
+        raise ConfigError(
+            f"model: laws are fitted of GPT, whose work can be counted, not of {type(plan.model).__name__}"
+        )
     model = replace(plan.model, width=width, layers=layers, heads=max(1, width // HEAD), dropout=0.0)
     training = plan.training
     if isinstance(training.optimiser, AdamW):

@@ -98,8 +98,14 @@ def _best(found: Scaled) -> Grid:
         size = found.fit.best_parameters(work)
         tokens = Interval(work / size.value, work / size.high, work / size.low)
         loss = found.fit.law.loss(size.value, tokens.value)
-        rows.append([f"{times * largest.flops:.2g}", str(size), str(tokens), f"{loss:.4f}"])
+        rows.append([f"{times * largest.flops:.2g}", _whole(size), _whole(tokens), f"{loss:.4f}"])
     return Grid(["operations", "parameters", "tokens", "loss"], rows)
+
+
+def _whole(told: Interval) -> str:
+    """Large numbers to three figures, written out."""
+    value, low, high = (f"{float(f'{x:.3g}'):,.0f}" for x in (told.value, told.low, told.high))
+    return f"{value} ({low} to {high})"
 
 
 def _verdict(found: Scaled) -> str:
