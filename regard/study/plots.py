@@ -72,8 +72,10 @@ def plot_lines(axes: Any, lines: Mapping[str, Sequence[tuple[float, float]]], ac
         axes.set_xscale("log")
     if "y" in log:
         axes.set_yscale("log")
-        for kind in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-            kind(lambda value, _: f"{value:g}")  # losses are no powers of ten
+        heights = [height for points in lines.values() for _, height in points]
+        if not heights or max(heights) < 10 * min(heights):  # losses, which lie between powers of ten
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}")
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.grid(alpha=0.25)
