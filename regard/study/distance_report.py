@@ -26,10 +26,11 @@ def report_distance(
 
 def _question(steps: int, chance: float, right: Mapping[str, Mapping[int, Sequence[float]]]) -> str:
     seeds = len(next(iter(next(iter(right.values())).values())))
+    mean = f", the mean of {seeds} seeds" if seeds > 1 else ""
     return (
         "One letter in the middle of random ones is marked; after the text it is to be named. The distance is how many "
         f"letters stand between it and either end. Every model learns for {steps:,} steps of 32 new texts; shown is "
-        f"the share of 200 others that is told right, the mean of {seeds} seeds. Guessing gives {chance:.1%}."
+        f"the share of 200 others that is told right{mean}. Guessing gives {chance:.1%}."
     )
 
 
@@ -50,7 +51,9 @@ def _costs_told() -> str:
     return (
         "One layer of width 64 on one thread, there and back. Memory is what is kept for the way back, for each text. "
         "Waiting counts steps that must come one after the other until the last token has heard of every other: of a "
-        "recurrent layer its length, of attention its layers, followed through who looks at whom."
+        "recurrent layer its length, of attention its layers, followed through who looks at whom. Full attention runs "
+        "by the fused kernel, which never keeps its pattern: its time grows with the square of the length, its memory "
+        "does not."
     )
 
 
@@ -61,7 +64,7 @@ def _cost_picture(costs: Sequence[Mapping[str, Any]]) -> Picture:
             lines: dict[str, list[tuple[float, float]]] = {}
             for cost in costs:
                 lines.setdefault(cost["kind"], []).append((cost["length"], cost[key]))
-            plot_lines(axes, lines, "length", label, "xy")
+            plot_lines(axes, lines, "length", label, "xy", legend=key == "waiting")
     return Picture("costs", drawing.svg, "Time, memory and steps that wait for each other, by length.")
 
 

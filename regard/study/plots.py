@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+FEW = 6  # places across that are each worth a tick
 INK, BAND, WORSE, BETTER = "#1b1b1f", "#d9d9de", "#b3382c", "#2a6f4e"
 COLOURS = ("#33508f", "#b3382c", "#2a6f4e", "#8a5a00", "#6b3f87", "#3c7d8c", "#777777")
 STYLE: Any = {"svg.hashsalt": "regard", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
@@ -55,21 +56,31 @@ def draw_effects(effects: Sequence[tuple[str, Sequence[float], float]], unit: st
 
 
 def draw_lines(lines: Mapping[str, Sequence[tuple[float, float]]], across: str, up: str, *, log: str = "") -> str:
-    """Points joined by lines, one colour each; a name that starts with `fit` is a dashed line without points."""
+    """Points joined by lines, one colour each."""
     with canvas(6.4, 3.8) as drawing:
         plot_lines(drawing.axes, lines, across, up, log)
     return drawing.svg
 
 
-def plot_lines(axes: Any, lines: Mapping[str, Sequence[tuple[float, float]]], across: str, up: str, log: str) -> None:
+def plot_lines(
+    axes: Any,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    across: str,
+    up: str,
+    log: str,
+    *,
+    legend: bool = True,
+) -> None:
     colours = iter(COLOURS * (1 + len(lines) // len(COLOURS)))
     for name, points in lines.items():
         if points:
-            fitted = name.startswith("fit")
-            style = {"linestyle": "--", "color": INK, "linewidth": 1} if fitted else {"color": next(colours)}
-            axes.plot(*zip(*sorted(points), strict=True), marker=None if fitted else ".", label=name, **style)
+            axes.plot(*zip(*sorted(points), strict=True), marker=".", label=name, color=next(colours))
     if "x" in log:
         axes.set_xscale("log")
+        places = sorted({place for points in lines.values() for place, _ in points})
+        if 0 < len(places) <= FEW:
+            axes.set_xticks(places, [f"{place:,.0f}" for place in places])
+            axes.minorticks_off()
     if "y" in log:
         axes.set_yscale("log")
         heights = [height for points in lines.values() for _, height in points]
@@ -79,5 +90,5 @@ def plot_lines(axes: Any, lines: Mapping[str, Sequence[tuple[float, float]]], ac
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.grid(alpha=0.25)
-    if lines:
+    if lines and legend:
         axes.legend(frameon=False, fontsize=8)
