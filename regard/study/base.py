@@ -1,7 +1,8 @@
 """What an ablation starts from: the recipe's data and batches with the Transformer of the lecture, sized to the budget.
 
 The recipes carry what makes them learn fast (Muon, running means, learned mixes). Here each of these is a change to be
-measured like any other, so the base is plain: pre-norm, LayerNorm, full attention, AdamW with a warm-up.
+measured like any other, so the base is plain: pre-norm, LayerNorm, full attention, AdamW with a warm-up. Positions are
+the recipe's: rotary in a language model, whose words are too quiet for waves to be added to them, else sinusoid.
 """
 
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from regard.core.errors import ConfigError
 from regard.data.corpus import Corpus
 from regard.models import BERT, GPT, NPT, Transformer
-from regard.parts import GELU, PreNorm, Sinusoid
+from regard.parts import GELU, PreNorm
 from regard.recipes import Plan, classifier, language, own_table, translator
 from regard.train import AdamW, Cosine
 
@@ -61,7 +62,7 @@ def _plain(plan: Plan, size: Size) -> Plan:
     sizes: dict[str, Any] = {"width": size.width, "layers": size.layers, "heads": 4, "dropout": 0.1}
     model = plan.model
     if isinstance(model, GPT | BERT | Transformer):
-        model = replace(model, position=Sinusoid(), feed=GELU(), wiring=PreNorm(), **sizes)
+        model = replace(model, feed=GELU(), wiring=PreNorm(), **sizes)
     elif isinstance(model, NPT):
         model = replace(model, **{**sizes, "width": min(64, size.width)})
     training = replace(
