@@ -93,7 +93,7 @@ class Cells(nn.Module):
         sizes = torch.tensor([max(count, 1) for count in categories])
         self.register_buffer("first", sizes.cumsum(0) - sizes, persistent=False)  # each column's first row in the table
         self.register_buffer("is_number", torch.tensor([count == 0 for count in categories]), persistent=False)
-        self.value = nn.Embedding(int(sizes.sum()), width)
+        self.value = nn.Embedding(sum(max(count, 1) for count in categories), width)
         self.hidden = nn.Embedding(len(categories), width)
         self.column = nn.Embedding(len(categories), width)
         self.sort = nn.Embedding(2, width)

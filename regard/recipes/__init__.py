@@ -5,6 +5,7 @@ from regard.recipes.dates import dates, dates_quick
 from regard.recipes.filler import filler, train_filler
 from regard.recipes.image_classifier import image_classifier, train_image_classifier
 from regard.recipes.language import language, train_language_model
+from regard.recipes.own_table import own_table
 from regard.recipes.plan import Plan, settle
 from regard.recipes.summariser import summariser, train_summariser
 from regard.recipes.table_reader import table_reader, train_table_reader
@@ -19,6 +20,7 @@ __all__ = [
     "filler",
     "image_classifier",
     "language",
+    "own_table",
     "settle",
     "share_right",
     "summariser",

@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.core.errors import ConfigError
 from regard.data.corpus import Corpus
 from regard.data.windows import Windows
-from regard.models import GPT
+from regard.models import GPT, RNNWriter
 from regard.parts import RMSNorm, Rotary, SquaredReLU
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan
@@ -55,13 +55,14 @@ def train_language_model(plan: Plan, out: Path, *, resume: bool = False, overwri
 
 @contextmanager
 def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepared]:
-    if not isinstance(plan.data, Corpus) or not isinstance(plan.model, GPT):
-        raise ConfigError(f"model: {type(plan.model).__name__} does not write running text; choose GPT")
+    if not isinstance(plan.data, Corpus) or not isinstance(plan.model, GPT | RNNWriter):
+        kind = type(plan.model).__name__
+        raise ConfigError(f"model: {kind} does not write running text; choose GPT or RNNWriter")
     with encoded(plan.data, out, ranks, resume) as corpus:
         yield _prepared(plan, plan.data.length, plan.model, corpus)
 
 
-def _prepared(plan: Plan, length: int, model: GPT, corpus: Encoded) -> Prepared:
+def _prepared(plan: Plan, length: int, model: GPT | RNNWriter, corpus: Encoded) -> Prepared:
     tokenizer, valid = corpus.tokenizer, corpus.valid
     measured = Windows(valid, length, plan.training.batch)
 

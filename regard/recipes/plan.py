@@ -17,11 +17,12 @@ from regard.data.labelled import LabelFiles
 from regard.data.pair_files import PairFiles
 from regard.models import Model
 from regard.run import CONFIG, read_config
+from regard.tables.file import TableFile
 from regard.tables.prior import Prior
 from regard.tasks import Task
 from regard.train import Training
 
-Data = Dates | Corpus | PairFiles | LabelFiles | ImageFiles | Prior
+Data = Dates | Corpus | PairFiles | LabelFiles | ImageFiles | Prior | TableFile
 
 
 @dataclass(frozen=True, kw_only=True)

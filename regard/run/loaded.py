@@ -17,7 +17,7 @@ from regard.data.image_files import Found, name_of
 from regard.data.pixels import ImageError, Picture
 from regard.data.trees import Parse, match_trees, read_trees
 from regard.decode import Beam, Sampling
-from regard.models import BERT, GPT, FillWords, FromSource, Model, Transformer, ViT
+from regard.models import BERT, GPT, FillWords, FromSource, Model, RNNWriter, Transformer, ViT
 from regard.parts.positions import Tree
 from regard.run.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
 from regard.tasks import Classify, ClassifyImages, Summarise, Task
@@ -96,7 +96,7 @@ class Run:
         self, prompt: str = "", tokens: int = 200, sampling: Sampling = Sampling(), stop: tuple[str, ...] = ()
     ) -> Iterator[str]:
         """The text that follows `prompt`, in pieces as they come."""
-        if not isinstance(self.config, GPT) or self.tokenizer is None:
+        if not isinstance(self.config, GPT | RNNWriter) or self.tokenizer is None:
             raise UserError(f"{self.path}: holds no language model with a tokenizer, so it writes no text of its own")
         return generate(self.model, self.tokenizer, prompt, tokens, sampling, stop)
 

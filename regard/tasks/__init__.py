@@ -4,18 +4,20 @@ from regard.tasks.base import Batch, Batches, Loss
 from regard.tasks.classify import Classify
 from regard.tasks.classify_images import ClassifyImages
 from regard.tasks.fill import FillMasked
+from regard.tasks.fill_cells import FillCells
 from regard.tasks.language import LanguageModel
 from regard.tasks.read_table import ReadTable
 from regard.tasks.summarise import Summarise
 from regard.tasks.translate import Translate
 
-Task = Translate | Summarise | LanguageModel | FillMasked | Classify | ClassifyImages | ReadTable
+Task = Translate | Summarise | LanguageModel | FillMasked | Classify | ClassifyImages | ReadTable | FillCells
 
 __all__ = [
     "Batch",
     "Batches",
     "Classify",
     "ClassifyImages",
+    "FillCells",
     "FillMasked",
     "LanguageModel",
     "Loss",

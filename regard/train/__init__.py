@@ -1,6 +1,6 @@
 """Training: one loop for every task."""
 
-from regard.train.loop import Loop, Report, evaluate
+from regard.train.loop import DivergedError, Loop, Report, evaluate
 from regard.train.optimise import AdamW, Muon
 from regard.train.processes import is_rank, run_as_ranks
 from regard.train.ranks import OtherRankError, Ranks, join_ranks
@@ -12,6 +12,7 @@ __all__ = [
     "Constant",
     "CoolDown",
     "Cosine",
+    "DivergedError",
     "InverseRoot",
     "Loop",
     "Muon",

@@ -24,6 +24,14 @@ from regard.train.signals import StopRequest
 TOO_MANY_BAD = 10  # steps in a row without a finite loss and gradient
 
 
+class DivergedError(UserError):
+    """The run has come to nothing: no step has a finite loss any more."""
+
+    def __init__(self, message: str, progress: "Progress"):
+        super().__init__(message)
+        self.progress = progress
+
+
 @runtime_checkable
 class Learnable(Protocol):
     """All that the loop asks of a task."""
@@ -177,9 +185,10 @@ class Loop:
     def _give_up(self) -> None:
         last, kept = self.progress.step + 1, self.folder.checkpoints()
         intact = f"{kept[-1]} is intact" if kept else "no checkpoint had been written"
-        raise UserError(
+        raise DivergedError(
             f"{self.folder.path}: the loss or its gradient was not finite in {TOO_MANY_BAD} steps in a row "
-            f"({last - TOO_MANY_BAD + 1} to {last}); {intact}: lower the rate, or look at the data"
+            f"({last - TOO_MANY_BAD + 1} to {last}); {intact}: lower the rate, or look at the data",
+            self.progress,
         )
 
     # Telling and keeping

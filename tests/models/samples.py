@@ -9,7 +9,20 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, FromSource, InContext, Model, NameLabel, Transformer, ViT
+from regard.models import (
+    BERT,
+    GPT,
+    NPT,
+    RNN,
+    DecoderOnly,
+    FromSource,
+    InContext,
+    Model,
+    NameLabel,
+    RNNWriter,
+    Transformer,
+    ViT,
+)
 from regard.parts import Tree
 from tests.helpers import every_small, tree_places, valid_of, variants
 from tests.models.leaks import check_no_future_leak
@@ -26,6 +39,7 @@ BASES: dict[type, Any] = {
     ViT: ViT(labels=4, image=20, **SIZES),
     NPT: NPT(categories=COLUMNS, **SIZES),
     RNN: RNN(vocab=VOCAB, width=16, layers=2),
+    RNNWriter: RNNWriter(vocab=VOCAB, width=16, layers=2),
     InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking=2, quantiles=5, dropout=0.1, **SIZES),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
@@ -34,6 +48,7 @@ EXTRAS: dict[type, list[dict[str, Any]]] = {
     BERT: [{"head": NameLabel(3)}, {"head": NameLabel(3, "mean")}],
     Transformer: [{"target_vocab": 7, "decoder_layers": 1, "tied": False}, {"logit_bias": True, "key_heads": 1}],
     RNN: [{"target_vocab": 7}, {"tied": False}, {"layers": 1}],
+    RNNWriter: [{"tied": False}, {"layers": 1}],
 }
 
 
@@ -92,7 +107,7 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
     tokens = torch.randint(VOCAB, (batch, longest))
     places = tree_places(lengths) if needs_tree(config) else None
     match config:
-        case GPT():
+        case GPT() | RNNWriter():
             return {"tokens": tokens}
         case BERT():
             return {"tokens": tokens, "valid": valid, "segments": torch.randint(2, tokens.shape), "places": places}

@@ -12,7 +12,7 @@ from torch import nn
 
 from regard.core.config import from_dict, from_yaml, to_dict, to_yaml
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, DecoderOnly, InContext, Model, Transformer, ViT
+from regard.models import BERT, GPT, NPT, DecoderOnly, InContext, Model, RNNWriter, Transformer, ViT
 from regard.parts import (
     BigBird,
     Full,
@@ -65,7 +65,7 @@ def test_answers_have_their_shape(config):
     elif isinstance(config, InContext):
         assert shapes == [(3, 23 - 15, 3)]
     else:
-        assert shapes == [(3, 23 if isinstance(config, GPT | BERT) else 8, VOCAB)]
+        assert shapes == [(3, 23 if isinstance(config, GPT | BERT | RNNWriter) else 8, VOCAB)]
 
 
 @every_model

@@ -1,0 +1,193 @@
+"""Verbs that study: many small runs, one question, a report."""
+
+from pathlib import Path
+from typing import Literal
+
+from regard.cli.app import Changes, study
+from regard.cli.tables import say
+from regard.core.errors import ConfigError
+from regard.core.machine import end_with_parent
+
+
+@study.command(name="ablate")
+def study_ablate(
+    *,
+    task: Literal["lm", "translate", "classify", "table"],
+    data: tuple[Path, ...],
+    out: Path,
+    valid: tuple[Path, ...] = (),
+    target: str | None = None,
+    minutes: float = 30.0,
+    seeds: int = 3,
+    budget: Literal["tokens", "time"] = "tokens",
+    steps: int | None = None,
+    only: tuple[str, ...] = (),
+    processes: int | None = None,
+    changes: Changes = None,
+) -> None:
+    """What each part of a Transformer is worth on your data: one change at a time, against the noise of seeds.
+
+    Repeating the command goes on with a study that was stopped. Settings of the base are dotted options, such as
+    --model.width 64.
+
+    Parameters
+    ----------
+    task
+        What the runs learn: a language model, a translator, a classifier, or a column of a table.
+    data
+        The files that `regard train` of that task takes; for a table one file.
+    out
+        Folder of the study.
+    valid
+        Files to measure by; without them a share of the data (translation needs them).
+    target
+        The column to be told, for a table.
+    minutes
+        Time for the whole study; runs are sized to fit.
+    seeds
+        Runs of each change; the base gets two more.
+    budget
+        Whether every run sees as many tokens, or trains for as long.
+    steps
+        Steps of every run, in place of minutes.
+    only
+        Names of the changes to make; without it all that the task can take.
+    processes
+        Runs side by side; without it one a core.
+    """
+    from regard.study.ablate import Ablation, ablate
+
+    asked = Ablation(
+        task=task,
+        data=tuple(map(str, data)),
+        valid=tuple(map(str, valid)),
+        target=target,
+        minutes=minutes,
+        seeds=seeds,
+        budget=budget,
+        steps=steps,
+        only=only,
+        settings=changes or {},
+    )
+    ablate(asked, out, processes, say)
+
+
+@study.command(name="scale")
+def study_scale(
+    *,
+    data: tuple[Path, ...],
+    out: Path,
+    valid: tuple[Path, ...] = (),
+    minutes: float = 30.0,
+    steps: int | None = None,
+    sizes: tuple[str, ...] = (),
+    processes: int | None = None,
+    changes: Changes = None,
+) -> None:
+    """How the loss of a language model falls with parameters, tokens and work; a larger run is foretold, then made.
+
+    Repeating the command goes on with a study that was stopped. Settings of all runs are dotted options.
+
+    Parameters
+    ----------
+    data
+        Text files, as for `regard train lm`.
+    out
+        Folder of the study.
+    valid
+        Files to measure by; without them the last tenth of the data.
+    minutes
+        Time for the whole study; sizes and budgets are chosen to fit.
+    steps
+        Steps of the longest runs, in place of minutes.
+    sizes
+        Widths and layers such as 64x3 96x4 128x5 192x6; the last is foretold, the others are fitted.
+    processes
+        Runs side by side; without it one a core.
+    """
+    from regard.study.scale import Scaling, scale
+
+    asked = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, changes or {})
+    scale(asked, out, processes, say)
+
+
+@study.command(name="distance")
+def study_distance(
+    *,
+    out: Path,
+    distances: tuple[int, ...] = (4, 8, 16, 32, 64),
+    lengths: tuple[int, ...] = (64, 128, 256, 512, 1024),
+    steps: int = 600,
+    seeds: int = 2,
+    processes: int | None = None,
+    changes: Changes = None,
+) -> None:
+    """How far back an RNN, an RNN with attention and a Transformer recall; and what each way of mixing costs by length.
+
+    Parameters
+    ----------
+    out
+        Folder of the study.
+    distances
+        How many letters stand between the one to recall and either end of the text.
+    lengths
+        Lengths to measure time, memory and waiting at.
+    steps
+        Steps that each model learns for.
+    seeds
+        Runs of each model and distance.
+    processes
+        Runs side by side; without it one a core.
+    """
+    from regard.study.distance import Recall, distance
+
+    distance(Recall(distances, lengths, steps, seeds, changes or {}), out, processes, say)
+
+
+@study.command(name="heads")
+def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: int = 4, sentences: int = 200) -> None:
+    """What each head of a run attends to, and what the loss rises by when it is silent.
+
+    Parameters
+    ----------
+    runs
+        Run folders of `regard train`.
+    out
+        Folder of the study.
+    trees
+        CoNLL-U files with sentences, to see which heads look at the word that a word hangs from.
+    batches
+        Batches of the run's own validation data to measure by.
+    sentences
+        Most sentences to read of the trees.
+    """
+    from regard.study.folder import StudyFolder
+    from regard.study.heads import study_heads as study_run
+    from regard.study.heads_report import report_heads
+
+    if not runs:
+        raise ConfigError("study heads: name the run folders to study")
+    found = [study_run(run, batches, trees, sentences, say) for run in runs]
+    asked = {"runs": list(map(str, runs)), "trees": list(map(str, trees)), "batches": batches, "sentences": sentences}
+    with StudyFolder(out).open(asked) as folder:
+        report_heads(folder.path, found, batches)
+    say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
+
+
+@study.command(name="work", show=False)
+def study_work(folder: Path, key: str, *, right: bool = False) -> int:
+    """One run of a study, in a process of its own (`study` verbs start it).
+
+    Parameters
+    ----------
+    folder
+        Folder of the study.
+    key
+        Name and seed of the run.
+    right
+        Also count the texts that are told exactly right.
+    """
+    end_with_parent()
+    from regard.study.work import work  # takes seconds, in which the study may be gone already
+
+    return work(folder, key, right=right)

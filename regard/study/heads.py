@@ -1,0 +1,196 @@
+"""Heads: what each attends to, what it costs to lose it, and whether it follows the syntax of a sentence."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.core.config import from_dict
+from regard.core.errors import ConfigError, UserError, at_least
+from regard.data.corpus import Corpus
+from regard.data.tree_places import token_trees
+from regard.data.trees import Parse, read_trees
+from regard.models import BERT, GPT, Transformer
+from regard.parts import MultiHead, listen
+from regard.recipes import Plan
+from regard.recipes.plan import PLAN
+from regard.run import CONFIG, Run, load_run, read_config
+from regard.study.prepare import prepared
+from regard.study.roles import looks_at_head, role_shares, word_pattern
+from regard.tasks import Batch
+from regard.text import Tokenizer
+
+LONGEST = 200  # tokens of a sentence whose tree is asked for
+
+
+@dataclass(frozen=True)
+class Head:
+    """One head of one attention of a run."""
+
+    layer: str
+    number: int
+    cost: float  # what the loss rises by when it is silent
+    shares: dict[str, tuple[float, float]] = field(default_factory=dict)  # by role: its own, and by chance
+    syntax: float | None = None  # how often it looks most at the word that a word hangs from
+
+
+@dataclass(frozen=True)
+class Heads:
+    run: Path
+    loss: float
+    unit: str
+    heads: tuple[Head, ...]
+    offset: tuple[int, float] | None = None  # the distance at which most heads of words stand, and how often
+
+
+def study_heads(path: Path, batches: int, trees: Sequence[Path], sentences: int, say: Callable[[str], None]) -> Heads:
+    at_least(1, batches=batches, sentences=sentences)
+    run = load_run(path)
+    attentions = heads_of(run.model)
+    if not attentions:
+        raise UserError(f"{path}: its {type(run.config).__name__} has no attention, so there are no heads to study")
+    parses = read_trees(trees)[:sentences] if trees else []
+    plan = stored_plan(path)
+    with prepared(plan, path) as ready, torch.inference_mode():
+        if ready.valid is None:
+            raise UserError(f"{path}: has no data to measure by")
+        some = list(islice(ready.valid.once(), batches))
+        shares = _shares(run, plan, some)
+        whole = _loss(run.model, plan, some)
+        say(f"{path}: loss {whole:.4f}; silencing {sum(_count(m) for m in attentions.values())} heads one by one")
+        costs = {}
+        for name, heads in attentions.items():
+            for number in range(_count(heads)):
+                with silent(heads, number):
+                    costs[name, number] = _loss(run.model, plan, some) - whole
+        longest = plan.data.length if isinstance(plan.data, Corpus) else LONGEST  # more was never read at once
+        syntax, offset = _syntax(run, parses, longest) if parses else ({}, None)
+    found = tuple(
+        Head(*key, cost, {role: (float(own[key[1]]), chance) for role, (own, chance) in shares.get(key[0], {}).items()},
+             syntax.get(key))
+        for key, cost in costs.items()
+    )  # fmt: skip
+    return Heads(path, whole, plan.task.unit, found, offset)
+
+
+def stored_plan(path: Path) -> Plan:
+    stored = read_config(path)
+    try:
+        plan: Plan = from_dict(Plan, {name: stored.get(name) for name in PLAN})
+    except ConfigError as error:
+        raise ConfigError(f"{path / CONFIG}: {error}") from None
+    return plan
+
+
+def heads_of(model: nn.Module) -> dict[str, MultiHead]:
+    """Every attention by the name that its pattern is heard under."""
+    return {
+        ".".join(word for word in name.split(".") if word != "blocks"): module
+        for name, module in model.named_modules()
+        if isinstance(module, MultiHead)
+    }
+
+
+def _count(heads: MultiHead) -> int:
+    return heads.out.in_features // heads.size
+
+
+@contextmanager
+def silent(heads: MultiHead, number: int) -> Iterator[None]:
+    """One head says nothing: what it found is zero before the heads are mixed."""
+
+    def hush(module: nn.Module, given: tuple[Any, ...]) -> tuple[Tensor]:
+        found = given[0].clone()
+        found[..., number * heads.size : (number + 1) * heads.size] = 0
+        return (found,)
+
+    hook = heads.out.register_forward_pre_hook(hush)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _loss(model: nn.Module, plan: Plan, batches: Sequence[Any]) -> float:
+    losses = [plan.task.loss(model, batch) for batch in batches]
+    return float(sum(loss.total for loss in losses) / sum(loss.terms for loss in losses))
+
+
+def _shares(run: Run, plan: Plan, batches: Sequence[Any]) -> dict[str, dict[str, tuple[Tensor, float]]]:
+    """Roles of every self-attention over text, from the first of the batches; patterns are large."""
+    if run.tokenizer is None:
+        return {}
+    delimiters = delimiting(run.tokenizer)
+    found = {}
+    with listen(run.model) as heard:
+        plan.task.loss(run.model, batches[0])
+    for name, pattern in heard.items():
+        text = _text(name, batches[0])
+        if text is not None and pattern.shape[-2:] == (text[0].shape[1],) * 2:
+            found[name.removesuffix(".pattern")] = role_shares(pattern.clone(), *text, delimiters)
+    return found
+
+
+def _text(name: str, batch: Batch) -> tuple[Tensor, Tensor] | None:
+    """The tokens between which an attention looks; None where it looks from one text to another."""
+    if ".cross." in name:
+        return None
+    if hasattr(batch, "source"):
+        both = ("source", "source_valid") if name.startswith("encoder") else ("target", "answer_valid")
+    else:
+        both = ("tokens", "answer_valid" if hasattr(batch, "answer_valid") else "valid")
+    found = tuple(getattr(batch, key, None) for key in both)
+    return (found[0], found[1]) if found[0] is not None and found[1] is not None else None
+
+
+def delimiting(tokenizer: Tokenizer) -> Tensor:
+    """Which tokens hold neither letter nor digit: spaces, punctuation, ends of texts."""
+    special = set(tokenizer.special)
+    pieces = tokenizer.pieces(list(range(tokenizer.vocab)))
+    return torch.tensor([i in special or not any(map(str.isalnum, piece)) for i, piece in enumerate(pieces)])
+
+
+def _syntax(
+    run: Run, parses: Sequence[Parse], longest: int
+) -> tuple[dict[tuple[str, int], float], tuple[int, float] | None]:
+    """For each head how often it points at syntax, and how often one fixed distance would."""
+    if run.tokenizer is None or not isinstance(run.config, GPT | BERT | Transformer):
+        raise UserError(f"{run.path}: reads no sentences, so trees are of no use to it")
+    causal = isinstance(run.config, GPT)
+    right: dict[str, Tensor] = {}
+    offsets: Counter[int] = Counter()
+    texts = [parse.text for parse in parses]
+    encoded = run.tokenizer.encode(texts)
+    for parse, tokens, tree in zip(parses, encoded, token_trees(texts, parses, run.tokenizer), strict=True):
+        if not 2 <= len(tokens) <= longest:
+            continue
+        asked: list[int] = []
+        for name, pattern in _read(run, torch.tensor([tokens])).items():
+            words = word_pattern(pattern[0].clone(), tree, len(parse.heads))
+            told, asked = looks_at_head(words, list(parse.heads), causal)
+            right[name] = right.get(name, torch.zeros(len(told))) + told
+        offsets.update(asked)
+    total = sum(offsets.values())
+    if not total:
+        raise UserError(
+            f"{parses[0].file}: has no sentence of at most {longest} tokens, which {run.path} can read at once"
+        )
+    most, times = offsets.most_common(1)[0]
+    shares = {(name, number): float(n) / total for name, told in right.items() for number, n in enumerate(told)}
+    return shares, (most, times / total)
+
+
+def _read(run: Run, tokens: Tensor) -> dict[str, Tensor]:
+    """Patterns of self-attention while a sentence is read, by layer."""
+    with listen(run.model) as heard:
+        if isinstance(run.config, Transformer):
+            run.model.encode(tokens)  # type: ignore[operator]
+        else:
+            run.model.read(tokens)  # type: ignore[operator]
+    return {name.removesuffix(".pattern"): pattern for name, pattern in heard.items()}

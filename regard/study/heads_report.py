@@ -1,0 +1,83 @@
+"""The heads of one or several runs in words."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from regard.core.files import write_text
+from regard.study.heads import Head, Heads
+from regard.study.plots import canvas
+from regard.study.report import Block, Grid, Heading, Picture, Words, command, write_report
+from regard.study.roles import OTHER_THAN_BY_CHANCE, named
+
+
+def report_heads(folder: Path, found: Sequence[Heads], batches: int) -> None:
+    blocks: list[Block] = [command()]
+    for number, one in enumerate(found):
+        blocks += [Heading(str(one.run)), Words(_told(one, batches)), _picture(one, number), _table(one)]
+    blocks.append(Words(_how_to_read()))
+    write_text(folder / "heads.json", json.dumps([{**asdict(one), "run": str(one.run)} for one in found], indent=1))
+    write_report(folder, "What heads attend to, and what each is worth", blocks)
+
+
+def _told(found: Heads, batches: int) -> str:
+    free = sum(head.cost <= 0.001 for head in found.heads)
+    told = (
+        f"Loss **{found.loss:.4f}** on {batches} batches. Of {len(found.heads)} heads {free} can be silenced, one at a "
+        "time, for at most 0.001."
+    )
+    if found.offset is not None:
+        best = max(found.heads, key=lambda head: head.syntax or 0.0)
+        told += (
+            f" The head that follows syntax best, {best.layer} {best.number}, looks most at the word that a word hangs "
+            f"from in **{best.syntax or 0:.1%}** of cases; always looking {found.offset[0]:+d} words away would in "
+            f"{found.offset[1]:.1%}."
+        )
+    return told
+
+
+def _table(found: Heads) -> Grid:
+    every = {role: max(0.0, *chances) for role, chances in _chances(found).items()}
+    roles = [role for role, chance in every.items() if chance > 0]  # who reads left to right has no next token
+    heads = ["layer", "head", "cost of losing it", "looks at", *roles]
+    if found.offset is not None:
+        heads.append("syntax")
+    return Grid(heads, [_row(head, roles, found.offset is not None) for head in found.heads])
+
+
+def _chances(found: Heads) -> dict[str, list[float]]:
+    chances: dict[str, list[float]] = {}
+    for head in found.heads:
+        for role, (_, chance) in head.shares.items():
+            chances.setdefault(role, []).append(chance)
+    return chances
+
+
+def _row(head: Head, roles: Sequence[str], syntax: bool) -> list[str]:
+    shares = [f"{head.shares[role][0]:.0%} ({head.shares[role][1]:.0%})" if head.shares else "" for role in roles]
+    row = [head.layer, str(head.number), f"{head.cost:+.4f}", named(head.shares) if head.shares else "–", *shares]
+    return [*row, "–" if head.syntax is None else f"{head.syntax:.1%}"] if syntax else row
+
+
+def _how_to_read() -> str:
+    return (
+        "Each share is the attention that falls on such a place, where there is one; in brackets what a head gives "
+        f"that looks at all it may alike. A head is named by a role which it has {OTHER_THAN_BY_CHANCE:.0%} beyond it. "
+        "Costs are of one head at a time: heads that can stand in for each other all look cheap."
+    )
+
+
+def _picture(found: Heads, number: int) -> Picture:
+    layers = list(dict.fromkeys(head.layer for head in found.heads))
+    most = max(head.number for head in found.heads) + 1
+    grid = [[float("nan")] * most for _ in layers]
+    for head in found.heads:
+        grid[layers.index(head.layer)][head.number] = head.cost
+    with canvas(1.8 + 0.55 * most, 0.9 + 0.34 * len(layers)) as drawing:
+        image = drawing.axes.imshow(grid, cmap="magma_r", aspect="auto", vmin=0)
+        drawing.axes.set_yticks(range(len(layers)), layers)
+        drawing.axes.set_xticks(range(most))
+        drawing.axes.set_xlabel("head")
+        drawing.figure.colorbar(image, label="rise of the loss")
+    return Picture(f"heads-{number}", drawing.svg, "What the loss rises by when a head is silent.")

@@ -1,0 +1,41 @@
+"""The data of a plan made ready, whatever its task: the recipes' own preparation, measured by loss alone."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from regard.core.errors import ConfigError
+from regard.recipes import Plan
+from regard.recipes.classifier import prepare as prepare_labels
+from regard.recipes.language import prepare as prepare_text
+from regard.recipes.own_table import prepare as prepare_table
+from regard.recipes.training import Prepared
+from regard.recipes.translator import prepare as prepare_pairs
+from regard.tasks import Classify, FillCells, LanguageModel, Translate
+from regard.train import Ranks
+
+
+@contextmanager
+def prepared(plan: Plan, out: Path, ranks: Ranks = Ranks()) -> Iterator[Prepared]:
+    """`out` is the run folder, whose tokenizer is used where it has one already.
+
+    Studies compare losses: to write out every validation text of every run would cost more than its training.
+    """
+    with _ready(plan, out, ranks) as ready:
+        yield replace(ready, score=lambda run, loss: {"loss": loss})
+
+
+@contextmanager
+def _ready(plan: Plan, out: Path, ranks: Ranks) -> Iterator[Prepared]:
+    if isinstance(plan.task, LanguageModel):
+        with prepare_text(plan, out, ranks, True) as ready:
+            yield ready
+    elif isinstance(plan.task, Translate):
+        yield prepare_pairs(plan, out, True)
+    elif isinstance(plan.task, Classify):
+        yield prepare_labels(plan, out, True)
+    elif isinstance(plan.task, FillCells):
+        yield prepare_table(plan)
+    else:
+        raise ConfigError(f"task: {type(plan.task).__name__} has no study; choose lm, translate, classify or table")

@@ -1,0 +1,168 @@
+"""Scaling: small runs of several sizes and budgets, laws through them, and a larger run foretold before it is made."""
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from regard.core.config import override
+from regard.core.errors import ConfigError, UserError, at_least
+from regard.core.files import read_json, write_text
+from regard.core.machine import usable_cores
+from regard.data.corpus import Corpus
+from regard.models import GPT
+from regard.recipes import Plan
+from regard.recipes.training import Prepared
+from regard.study.base import base_plan
+from regard.study.flops import count_parameters, training_flops
+from regard.study.folder import Job, Outcome, StudyFolder
+from regard.study.laws import Point, fit_joint
+from regard.study.pace import CHECKS, Pace, estimate, measure_pace, steps_within
+from regard.study.pool import run_jobs
+from regard.study.prepare import prepared
+from regard.study.scale_report import Scaled, report_scaling
+from regard.train import AdamW
+from regard.train.screen import clock
+
+SHARES = (0.125, 0.25, 0.5, 1.0)  # of the most steps
+HEAD = 16  # width of a head, whatever the width of the model
+# Width × layers of the runs on the grid, and last the one that is foretold; by core-seconds that there must be.
+GRIDS = {
+    4000.0: ("64x3", "96x4", "128x5", "192x6", "256x6"),
+    600.0: ("32x2", "48x3", "64x4", "96x4", "128x5"),
+    0.0: ("16x1", "32x2", "48x2", "64x3", "96x3"),
+}
+PREDICTION = "prediction.json"
+
+
+@dataclass(frozen=True)
+class Scaling:
+    data: tuple[str, ...]
+    valid: tuple[str, ...] = ()
+    minutes: float = 30.0
+    steps: int | None = None  # of the longest runs, in place of minutes
+    sizes: tuple[str, ...] = ()  # such as 64x3; the last is foretold
+    settings: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        at_least(8, steps=self.steps)
+        if not 0 < self.minutes < 1e6:
+            raise ConfigError(f"minutes: must be more than 0, not {self.minutes}")
+        for size in self.sizes:
+            read_size(size)
+        if self.sizes and len(set(self.sizes)) < 4:
+            raise ConfigError(f"sizes: needs three or more to fit and one to foretell, not {', '.join(self.sizes)}")
+
+
+def read_size(text: str) -> tuple[int, int]:
+    """64x3: a width of 64, three layers."""
+    width, cross, layers = text.partition("x")
+    if not (cross and width.isdecimal() and layers.isdecimal() and int(layers) and int(width)):
+        raise ConfigError(f"--sizes {text}: must be width x layers, such as 64x3")
+    if int(width) % HEAD and int(width) > HEAD:
+        raise ConfigError(f"--sizes {text}: a width above {HEAD} must be a multiple of {HEAD}, the size of a head")
+    return int(width), int(layers)
+
+
+def scale(asked: Scaling, out: Path, processes: int | None, say: Callable[[str], None]) -> None:
+    with StudyFolder(out).open(asdict(asked)) as folder, tempfile.TemporaryDirectory() as place:
+        cores = folder.settled("cores", lambda: processes or usable_cores())
+        seconds = 0.95 * 60 * asked.minutes * cores
+        sizes = asked.sizes or next(grid for least, grid in GRIDS.items() if seconds >= least)
+        base = override(base_plan("lm", asked.data, asked.valid, None, 60), asked.settings or {})
+        with prepared(base, Path(place) / "run") as ready:
+            plans = {size: _sized(replace(base, model=ready.plan.model), size) for size in sizes}
+            settled = folder.settled("settled", lambda: _settle(asked, seconds, cores, plans, ready, say))
+            epoch = ready.train.steps_per_epoch
+        jobs = _grid(plans, settled["steps"])
+        *grid, large = jobs
+        if "paces" in settled:
+            told = [Pace(**settled["paces"][job.name.split("@")[0]]).run(job.plan.training.steps or 0) for job in jobs]
+            say(estimate(told[:-1], processes or usable_cores()))
+            say(f"then the run that is foretold, on one core: about {clock(told[-1])}")
+        points = _points(grid, run_jobs(folder, grid, processes, say))
+        if len(points) < 7:
+            raise UserError(
+                f"{out}: only {len(points)} of {len(grid)} runs came to a loss, which are too few for a law"
+            )
+        fit = fit_joint(list(points.values()))
+        foretold = _foretell(folder, fit.predict(*_work(large)[:2]), large, say)
+        checked = run_jobs(folder, [large], 1, say)[large.key]
+        found = Scaled(asked.data, points, fit, foretold, large.key, _work(large), checked.loss, jobs[0].plan, epoch)
+        report_scaling(folder.path, found)
+        say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
+
+
+def _sized(plan: Plan, size: str) -> Plan:
+    """Depth and width together; the rate falls with the root of the width, as wider layers want it."""
+    width, layers = read_size(size)
+    if not isinstance(plan.model, GPT):
+        raise ConfigError(
+            f"model: laws are fitted of GPT, whose work can be counted, not of {type(plan.model).__name__}"
+        )
+    model = replace(plan.model, width=width, layers=layers, heads=max(1, width // HEAD), dropout=0.0)
+    training = plan.training
+    if isinstance(training.optimiser, AdamW):
+        training = replace(training, optimiser=replace(training.optimiser, rate=2e-3 * (64 / width) ** 0.5))
+    return replace(plan, model=model, training=training)
+
+
+def _settle(
+    asked: Scaling,
+    seconds: float,
+    cores: int,
+    plans: Mapping[str, Plan],
+    ready: Prepared,
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    if asked.steps is not None:
+        return {"steps": asked.steps}
+    say(f"measuring the pace of {len(plans)} models")
+    paces = {size: measure_pace(plan, ready) for size, plan in plans.items()}
+    *small, large = paces.values()
+    # As runs of the most steps: those of the grid by their share of it; and all cores wait for the large one.
+    weighed = [Pace(share * pace.step, pace.check) for pace in small for share in SHARES]
+    return {
+        "steps": steps_within(seconds, [*weighed, *[large] * cores]),
+        "paces": {s: asdict(p) for s, p in paces.items()},
+    }
+
+
+def _grid(plans: Mapping[str, Plan], steps: int) -> list[Job]:
+    """Every size at every budget, the longest first; last the run that is foretold."""
+    *small, large = plans
+    budgets = [max(1, round(share * steps)) for share in sorted(SHARES, reverse=True)]
+    jobs = [_job(size, plans[size], count) for count in budgets for size in reversed(small)]
+    return [*jobs, _job(large, plans[large], steps)]
+
+
+def _job(size: str, plan: Plan, steps: int) -> Job:
+    training = replace(plan.training, steps=steps, check_every=max(1, -(-steps // CHECKS)), seed=0)
+    return Job(f"{size}@{steps}", 0, replace(plan, training=training))
+
+
+def _work(job: Job) -> tuple[int, int, float]:
+    """Parameters without embeddings, tokens, and operations of a run."""
+    plan = job.plan
+    assert isinstance(plan.model, GPT)
+    assert isinstance(plan.data, Corpus)
+    tokens = (plan.training.steps or 0) * plan.training.batch * plan.data.length
+    return count_parameters(plan.model).rest, tokens, training_flops(plan.model, plan.data.length, tokens)
+
+
+def _points(jobs: list[Job], outcomes: Mapping[str, Outcome]) -> dict[str, Point]:
+    ended = {job: outcomes[job.key].loss for job in jobs}
+    return {job.key: Point(*_work(job), loss) for job, loss in ended.items() if loss is not None}
+
+
+def _foretell(folder: StudyFolder, told: Any, large: Job, say: Callable[[str], None]) -> Mapping[str, Any]:
+    """Written before the run begins, and never again: a prediction is not to be mended afterwards."""
+    place = folder.path / PREDICTION
+    if not place.exists():
+        parameters, tokens, flops = _work(large)
+        facts = {"run": large.key, "parameters": parameters, "tokens": tokens, "flops": flops, "loss": asdict(told)}
+        write_text(place, json.dumps(facts, indent=1))
+    say(f"foretold of {large.key}: loss {told}")
+    return read_json(place)

@@ -1,0 +1,189 @@
+"""Studies from the command line to the report, on files so small that they take seconds."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from regard.study import pool
+from regard.study.folder import Job, Outcome, StudyFolder
+from regard.study.work import work
+from tests.command import regard
+
+TINY = ["--model.width=16", "--model.layers=1", "--data.length=16", "--training.batch=4"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a text, in which runs are made one after the other in this process: no seconds to start each."""
+
+    def run(folder: StudyFolder, waiting: list[Job], processes: int, say: object, right: bool) -> None:
+        for job in waiting:
+            assert work(folder.path, job.key, right=right) == 0
+
+    monkeypatch.setattr(pool, "_run", run)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("to be, or not to be: that is the question.\n" * 30)
+    return tmp_path
+
+
+def ablate(*words: object) -> int:
+    return regard("study", "ablate", "--task", "lm", "--data", "text.txt", "--out", "s", "--steps", 4, *words, *TINY)
+
+
+def test_an_ablation_reports_every_change_with_its_noise(here: Path):
+    assert ablate("--seeds", 2, "--only", "no-norm", "linformer", "window") == 0
+    told = (here / "s" / "report.md").read_text()
+    for name in ("no-norm", "window"):
+        assert f"| {name} |" in told
+    assert "Linformer cannot hide the future" in told, "what cannot be changed says why"
+    assert len(list((here / "s" / "runs").iterdir())) == 2 * 2 + 4
+    page = (here / "s" / "report.html").read_text()
+    assert page.count("<svg") == 1
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    ).replace("https://matplotlib.org", ""), "it needs nothing from elsewhere"
+    assert regard("show", "s/runs/no-norm-0") == 0, "runs are runs"
+
+
+def test_the_same_command_makes_nothing_anew_and_another_is_refused(here: Path, capsys: pytest.CaptureFixture[str]):
+    assert ablate("--seeds", 1, "--only", "no-norm") == 0
+    first = (here / "s" / "report.md").read_bytes()
+    stamps = {path: path.stat().st_mtime_ns for path in here.glob("s/runs/*/model.safetensors")}
+    assert ablate("--seeds", 1, "--only", "no-norm") == 0
+    assert (here / "s" / "report.md").read_bytes() == first
+    assert {path: path.stat().st_mtime_ns for path in here.glob("s/runs/*/model.safetensors")} == stamps
+    capsys.readouterr()
+    assert ablate("--seeds", 2, "--only", "no-norm") == 1
+    assert "holds a study with seeds 1, not 2" in capsys.readouterr().err
+
+
+def test_divergence_is_a_result(here: Path):
+    assert ablate("--seeds", 1, "--only", "no-norm", "window") == 0
+    for path in (here / "s" / "outcomes").glob("no-norm-*.json"):
+        path.write_text(json.dumps({"loss": None, "steps": 3, "seconds": 1.0, "diverged": "no finite loss"}))
+    assert ablate("--seeds", 1, "--only", "no-norm", "window") == 0
+    told = (here / "s" / "report.md").read_text()
+    assert "diverges" in told
+    assert "no finite loss" in told
+
+
+def test_a_run_without_finite_steps_ends_as_diverged(here: Path):
+    """A rate beyond all reason, through the real loop."""
+    words = ["--steps", 40, "--training.optimiser.rate=1e30", "--training.clip=null", "--training.schedule=Constant"]
+    base = ["study", "ablate", "--task", "lm", "--data", "text.txt", "--out", "s", "--seeds", 1, "--only", "no-norm"]
+    assert regard(*base, *words, *TINY) == 1, "the base itself diverges, and nothing can be compared"
+    outcome = StudyFolder(here / "s").outcome("base-0")
+    assert outcome is not None
+    assert outcome.loss is None
+    assert outcome.diverged
+
+
+def test_a_table_is_taken_apart_too(here: Path):
+    dice = random.Random(0)
+    rows = [(dice.random(), dice.choice("ab")) for _ in range(40)]
+    (here / "t.csv").write_text("x,kind,y\n" + "".join(f"{x:.3f},{k},{2 * x:.3f}\n" for x, k in rows))
+    words = ["--target", "y", "--only", "rows-only", "columns-only", "--seeds", 1, "--steps", 3]
+    sizes = ["--model.width=8", "--model.layers=1", "--model.heads=2"]
+    assert regard("study", "ablate", "--task", "table", "--data", "t.csv", "--out", "s", *words, *sizes) == 0
+    assert "| columns-only |" in (here / "s" / "report.md").read_text()
+
+
+def test_a_scaling_study_foretells_before_it_checks(here: Path):
+    words = ["--data", "text.txt", "--out", "s", "--steps", 16, "--sizes", "4x1", "8x1", "16x1", "16x2"]
+    assert regard("study", "scale", *words, "--data.length=16", "--training.batch=4") == 0
+    foretold, last = (here / "s" / "prediction.json"), (here / "s" / "outcomes" / "16x2@16-0.json")
+    assert foretold.stat().st_mtime_ns < last.stat().st_mtime_ns
+    assert set(json.loads(foretold.read_text())["loss"]) == {"value", "low", "high"}
+    told = (here / "s" / "report.md").read_text()
+    assert "inside that interval" in told or "outside that interval" in told
+    assert len(list((here / "s" / "outcomes").iterdir())) == 3 * 4 + 1
+
+
+def test_a_study_of_distance_asks_every_model_at_every_distance(here: Path):
+    words = ["--out", "s", "--distances", 1, 2, "--lengths", 32, "--steps", 2, "--seeds", 1]
+    assert regard("study", "distance", *words) == 0
+    told = (here / "s" / "report.md").read_text()
+    assert "| transformer |" in told
+    assert "| RNN | 32 |" in told
+
+
+def test_heads_of_a_run_with_trees(here: Path):
+    tiny = ["--steps", 3, "--training.batch=4", "--model.width=16", "--model.heads=2", "--model.layers=1"]
+    assert regard("train", "lm", "--data", "text.txt", "--out", "lm", "--data.length=16", *tiny) == 0
+    rows = ["1\tto\t_\tX\t_\t_\t2\tdep\t_\t_", "2\tbe\t_\tX\t_\t_\t0\troot\t_\t_", "3\tor\t_\tX\t_\t_\t2\tdep\t_\t_"]
+    (here / "t.conllu").write_text("\n".join(rows) + "\n\n")
+    assert regard("study", "heads", "lm", "--out", "s", "--trees", "t.conllu", "--batches", 1) == 0
+    [found] = json.loads((here / "s" / "heads.json").read_text())
+    assert len(found["heads"]) == 2
+    assert found["offset"] == [-1, 1.0], "only the word that hangs from one before it is asked for"
+    assert "delimiter" in (here / "s" / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["ablate", "--task", "lm", "--data", "none.txt", "--out", "s", "--steps", 4], "none.txt"),
+        (["ablate", "--task", "lm", "--data", "text.txt", "--out", "s", "--only", "no-nrm"], "did you mean 'no-norm'"),
+        (["ablate", "--task", "lm", "--data", "text.txt", "--out", "s", "--minutes", 0], "minutes: must be more than"),
+        (["ablate", "--task", "table", "--data", "text.txt", "--out", "s"], "name the column"),
+        (["scale", "--data", "text.txt", "--out", "s", "--sizes", "64"], "--sizes 64: must be width x layers"),
+        (["scale", "--data", "text.txt", "--out", "s", "--sizes", "16x1", "32x1"], "sizes: needs three or more"),
+        (["distance", "--out", "s", "--distances", 0], "distances: needs different whole numbers"),
+        (["heads", "--out", "s"], "name the run folders"),
+        (["heads", "nowhere", "--out", "s"], "there is no such run folder"),
+    ],
+)
+def test_bad_input_is_one_line(here: Path, capsys: pytest.CaptureFixture[str], words: list[object], told: str):
+    assert regard("study", *words) in (1, 2)
+    err = capsys.readouterr().err
+    assert told in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_somebody_elses_folder_stays_as_it_is(here: Path, capsys: pytest.CaptureFixture[str]):
+    (here / "s").mkdir()
+    (here / "s" / "thesis.tex").write_text("mine")
+    assert ablate() == 1
+    assert "thesis.tex" in capsys.readouterr().err
+    assert [path.name for path in (here / "s").iterdir()] == ["thesis.tex"]
+
+
+def test_a_run_that_fails_is_named_with_what_it_said(tmp_path: Path):
+    folder = StudyFolder(tmp_path / "s").open({})
+    folder.log("base-0").parent.mkdir()
+    folder.log("base-0").write_text("training\nregard: the disk is full\n")
+    with pytest.raises(pool.UserError, match=r"run base-0 failed \(1\), saying: the disk is full"):
+        pool._check(folder, "base-0", 1)
+    folder.end("base-0", Outcome(2.0, 4, 1.0))
+    pool._check(folder, "base-0", 0)
+    assert folder.outcome("base-0") == Outcome(2.0, 4, 1.0)
+
+
+@pytest.mark.timeout(280)
+def test_a_study_that_is_killed_goes_on_to_the_same_report(here: Path, monkeypatch: pytest.MonkeyPatch):
+    """Real processes, killed when one run has ended and another is on its way; then the same words again."""
+    words = ["study", "ablate", "--task", "lm", "--data", "../text.txt", "--out", "s", "--steps", "60", "--seeds", "1"]
+    words += ["--only", "no-norm", "--processes", "2", "--training.save-minutes=0.001", *TINY]
+    whole, killed = here / "whole", here / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    monkeypatch.chdir(whole)
+    assert regard(*words) == 0
+    study = subprocess.Popen([sys.executable, "-m", "regard", *words], cwd=killed, stderr=subprocess.DEVNULL)
+    while not list(killed.glob("s/outcomes/*.json")):
+        assert study.poll() is None
+        time.sleep(0.01)
+    os.kill(study.pid, signal.SIGKILL)
+    study.wait()
+    assert len(list(killed.glob("s/outcomes/*.json"))) < 4, "it was in the middle"
+    time.sleep(0.5)  # its runs notice that nobody waits for them
+    monkeypatch.chdir(killed)
+    assert regard(*words) == 0, "no run is held by a process that was left behind"
+    assert (killed / "s" / "report.md").read_text() == (whole / "s" / "report.md").read_text()
