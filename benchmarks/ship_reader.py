@@ -43,12 +43,14 @@ def card(config: dict[str, Any], prior: Prior, metrics: list[dict[str, Any]], pa
     return f"""# The network that reads tables
 
 - {parameters:,} parameters, kept in half precision; settings in `{CONFIG}`
-- made by `{config["command"]}` and nothing else: seed {config["training"]["seed"]}, {config["torch"]}
-- {best["step"]:,} steps in {best["seconds"] / 3600:.1f} hours on two cores, some of the time shared with other work
+- made by `{config["command"]}` and nothing else: seed {config["training"]["seed"]}, torch {config["torch"]}
+- {best["step"]:,} steps in {best["seconds"] / 60:.0f} of {config["training"]["minutes"]:.0f} planned minutes on two cores,
+  some of the time shared with other work
 - learned from {tables:,} invented tables ({cells:,} cells), none of them drawn from real data: columns from random
   causal graphs; targets by sums, curves, networks, trees, rules and nearest examples; categories (up to 120), missing
-  cells by chance and for a reason, heavy tails, useless columns, wrong labels; {prior.fewest_rows} to {prior.most_rows}
-  rows, up to {prior.most_columns} columns and {prior.most_classes} classes, {prior.numbers:.0%} with numbers to predict
+  cells by chance and for a reason, heavy tails, useless columns, wrong labels;
+  {prior.fewest_rows} to {prior.most_rows} rows, up to {prior.most_columns} columns and {prior.most_classes} classes,
+  {prior.numbers:.0%} with numbers to predict
 - loss on held-out invented tables {best["valid"]:.4f}: mean surprise of a class in nats, or of a number's quantiles
   and mean in deviations
 - weights: an exponential average over the last steps (rate {config["training"]["average"]})

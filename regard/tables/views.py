@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
@@ -23,6 +24,7 @@ MOST_ROWS = 3000  # read at once
 MOST_COLUMNS = 64
 CELLS_AT_ONCE = 60_000  # answered in one pass, which bounds memory
 MOST_KEPT = 24  # parts of a table that are kept once they were read
+BLOCK = 64  # rows that are answered together at least
 WHOLE = -1  # in place of the number of a neighbourhood
 LABELS_AT_ONCE = 30_000_000  # cells × classes: each cell is told what it says about each class
 
@@ -71,6 +73,16 @@ def draw_view(table: Table, number: int, seed: int) -> View:
         order=torch.randperm(max(table.classes, 1), generator=chance),
         scale=scale,
     )
+
+
+def _filled(values: Float[Tensor, "row column"]) -> Float[Tensor, "filled column"]:
+    """With rows to spare, for whole blocks of them.
+
+    A processor adds up a row in another order at another place in a block, or in a part of one. So rows are answered in
+    whole blocks and sorted: no answer depends, even in its last digit, on how many others are asked and in which order.
+    """
+    spare = -len(values) % BLOCK
+    return torch.cat([values, values[-1:].expand(spare, -1)])
 
 
 def _some_rows(table: Table, chance: Generator) -> Tensor:
@@ -136,15 +148,16 @@ class Reader:
 
     def answer(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row answer"]:
         """The probability of each class; or the mean and the quantiles of a number, on its own scale."""
-        answers = [self._answer(number, values) for number in range(len(self.views))]
-        return torch.stack(answers).mean(0)
+        order = torch.from_numpy(np.lexsort(values.numpy().T))  # see _filled
+        answers = [self._answer(number, values[order]) for number in range(len(self.views))]
+        return torch.stack(answers).mean(0)[order.argsort()]
 
     @torch.inference_mode()
     def _answer(self, number: int, values: Tensor) -> Tensor:
         asked, told = [], []
         for rows, _, known in self.passes(number, values):
             asked.append(rows)
-            told.append(self.model.answer(known, self.views[number].see(values[rows]))[0])
+            told.append(self.model.answer(known, self.views[number].see(_filled(values[rows])))[0, : len(rows)])
         return self._plain(self.views[number], torch.cat(told)[torch.cat(asked).argsort()])
 
     @torch.inference_mode()
