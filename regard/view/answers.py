@@ -55,6 +55,7 @@ class Desk:
             "kind": "looks",
             "id": number,
             "given": given.told(),
+            "name": "" if given.image is None else given.image.name,
             "answer": found.answer,
             "chances": found.chances,
             "notes": found.notes,

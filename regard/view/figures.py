@@ -97,7 +97,7 @@ def image_figure(recordings: Sequence[tuple[str, Recording]], look: str | None, 
             side = seen.pixels.shape[-1]
             axes.imshow(in_colours(seen).numpy(), extent=(0, side, side, 0))
             if weights is not None:
-                on_grid = weights.view(seen.patches, seen.patches).cpu()
+                on_grid = weights.view(seen.patches, seen.patches).cpu().numpy()
                 axes.imshow(on_grid, extent=(0, side, side, 0), cmap="viridis", vmin=0, alpha=VEIL)
             axes.set_title(_plain(words), fontsize=9)
             axes.set_xticks([])

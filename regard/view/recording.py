@@ -29,7 +29,7 @@ class Given:
     def told(self) -> dict[str, Any]:
         """As a page knows it: a picture by its digest."""
         told = {"text": self.text, "target": self.target, "row": self.row}
-        return told if self.image is None else {**told, "picture": self.image.digest, "name": self.image.name}
+        return told if self.image is None else {**told, "picture": self.image.digest}
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ function pictureForm(run, send) {
 export function drawAnswers(place, shown) {
   const panels = shown.map(({ run, recording }) => {
     const panel = make("div", { class: "panel" }, shown.length > 1 ? make("h3", {}, run.name) : null);
-    if (recording.given.name) panel.append(make("p", { class: "faint" }, recording.given.name));
+    if (recording.name) panel.append(make("p", { class: "faint" }, recording.name));
     const words = run.kind === "text" ? recording.given.text.slice(-40) + "│" + recording.answer : recording.answer;
     panel.append(make("p", { class: "answer" }, run.kind === "text" && recording.given.text.length > 40 ? "…" + words : words));
     if (recording.chances.length) {
