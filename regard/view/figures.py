@@ -90,7 +90,7 @@ def image_figure(recordings: Sequence[tuple[str, Recording]], look: str | None, 
         drawn = [
             (f"{recording.answer} {recording.chances[0][1]:.0%}", None),
             (title, on_patches(recording, chosen, head)[0]),
-            ("rollout" if look is None else f"rollout through {look}", rollout(recording, look)[0]),
+            ("rollout" if look is None else f"rollout to {look}", rollout(recording, look)[0]),
         ]
         for axes, (words, weights) in zip(all_axes[3 * number :], drawn, strict=False):
             seen = seen_of(recording)

@@ -58,12 +58,8 @@ class OnImage {
     Object.assign(this, { id, seen, look, chosen });
     this.head = head !== null && head < look.heads ? head : null;
     this.pixels = Uint8Array.from(atob(seen.pixels), (letter) => letter.charCodeAt(0));
-    const which = this.head === null ? "mean of all heads" : `head ${this.head}`;
-    this.titles = ["as the model reads it", `${look.name}, ${which}`, `rollout through ${look.name}`];
-    const label = `The image, on it ${look.name}, ${which}, and the rollout; arrow keys choose a patch, Escape none`;
-    const size = () => [3 * this.tile() + 2 * GAP, TOP + this.tile() + BOTTOM];
-    this.picture = new Picture({ name: "image", label, size, draw: (...all) => this.draw(...all), keyboard: true });
-    this.listen();
+    const which = this.head === null ? "all heads" : `head ${this.head}`;
+    this.titles = ["as the model reads it", `${look.name}, ${which}`, `rollout to ${look.name}`];
   }
 
   async open(place) {
@@ -74,6 +70,10 @@ class OnImage {
       this.seen.rolls ? ask(`${start}/rollout`, { look: this.look.name }) : null,
     ]);
     this.maps = [unpack(own.weights), rolled && unpack(rolled.weights)];
+    const label = `The image, on it ${this.titles[1]}, and the rollout; arrow keys choose a patch, Escape none`;
+    const size = () => [3 * this.tile() + 2 * GAP, TOP + this.tile() + BOTTOM];
+    this.picture = new Picture({ name: "image", label, size, draw: (...all) => this.draw(...all), keyboard: true });
+    this.listen();
     place.append(this.picture.figure);
     if (!rolled) place.append(make("p", { class: "note" }, "No rollout: a layer looks at slots, which lie nowhere on the image."));
     this.picture.ask();
