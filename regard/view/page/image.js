@@ -31,21 +31,23 @@ export async function showImage(place, shown, state, change) {
   const panels = make("div", { class: "panels" });
   const how = "Click a patch to see what it looks at; click it again, or press Escape, for what the label is read from.";
   place.replaceChildren(bar, panels, make("p", { class: "faint" }, how));
-  const drawn = [];
+  let drawn = [];
   const chosen = { patch: readPatch(state.token, found[0].patches ** 2) };
   chosen.move = (patch) => {
     chosen.patch = patch;
     drawn.forEach((one) => one.picture.ask());
     change({ token: patch === null ? null : `patch-${patch}` }, false);
   };
-  await Promise.all(shown.map(async ({ run, recording }, number) => {
+  const opened = await Promise.all(shown.map(async ({ run, recording }, number) => {
     const own = found[number].looks.find((one) => one.name === look.name) || found[number].looks.at(-1);
     const panel = make("section", { class: "panel" }, shown.length > 1 ? make("h3", {}, run.name) : null);
     panels.append(panel);
-    if (!own) panel.append(make("p", {}, NOWHERE));
-    else drawn.push(await new OnImage(recording.id, found[number], own, head, chosen).open(panel));
+    if (own) return new OnImage(recording.id, found[number], own, head, chosen).open(panel);
+    panel.append(make("p", {}, NOWHERE));
+    return null;
   }));
-  if (drawn.length) drawn[0].tell();
+  drawn = opened.filter((one) => one !== null);
+  drawn[0].tell();
 }
 
 function readPatch(text, count) {
