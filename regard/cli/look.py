@@ -1,6 +1,7 @@
 """Verbs that look inside: a page for a browser, and pictures for papers."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +12,7 @@ from regard.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.view.recording import Given
+    from regard.view.shown import Shown
 
 Cells = Annotated[tuple[str, ...], Parameter(name="--cell")]
 
@@ -33,7 +35,7 @@ def view(
     runs
         Run folders, or Hugging Face folders; several are compared.
     input
-        A text to begin with.
+        A text to begin with; for a run on images, a picture file.
     target
         What was written for it; without it the model writes.
     cells
@@ -51,7 +53,8 @@ def view(
     from regard.view.shown import Shown
 
     given = read_given(input, target, cells)
-    desk = Desk([Shown(path) for path in check_runs(runs)])
+    shown = [Shown(path) for path in check_runs(runs)]
+    desk, given = Desk(shown), given and as_image(given, shown)
     if export is not None:
         from regard.core.files import write_text
         from regard.view.export import export_page
@@ -62,6 +65,8 @@ def view(
     from regard.view.guard import is_loopback
     from regard.view.server import bind, serve
 
+    if given is not None and given.image is not None:
+        desk.keep(given.image)
     place = bind(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{place.getsockname()[1]}/{link(given)}"
     if not is_loopback(host):
@@ -80,7 +85,7 @@ def plot(
     out: Path,
     input: str | None = None,
     target: str | None = None,
-    picture: Literal["alignment", "head", "overview", "training"] | None = None,
+    picture: Literal["alignment", "head", "image", "overview", "training"] | None = None,
     look: str | None = None,
     head: int | None = None,
 ) -> None:
@@ -93,15 +98,16 @@ def plot(
     out
         .png, .svg or .pdf to write.
     input
-        The text to look at; without it the curves of training are drawn.
+        The text or picture file to look at; without it the curves of training are drawn.
     target
         What was written for it; without it the model writes.
     picture
-        Which picture; without it the alignment of a translator, else all heads.
+        Which picture; without it the alignment of a translator, attention on an image, else all heads.
     look
-        Which attention, such as decoder.1.cross; without it the mean of all (alignment), or the first (head).
+        Which attention, such as decoder.1.cross; without it the mean of all (alignment), the last (image), or the
+        first (head).
     head
-        Which head; without it the mean of all (alignment), or the first.
+        Which head; without it the mean of all (alignment, image), or the first.
     """
     from regard.view import figures
     from regard.view.pictures.alignment import looks_across
@@ -116,16 +122,19 @@ def plot(
         return
     if input is None:
         raise ConfigError(f"--picture {picture}: needs a text to look at; give it with --input")
-    recordings = []
-    for path in paths:
-        found = Shown(path).record(Given(input, target))
+    shown, recordings = [Shown(path) for path in paths], []
+    given = as_image(Given(input, target), shown)
+    for path, run in zip(paths, shown, strict=True):
+        found = run.record(given)
         if not isinstance(found, Recording):
             raise ConfigError(f"{path}: holds a table; `regard explain` tells what it rests on")
         recordings.append((str(path), found))
     first = recordings[0][1]
     if picture is None:
-        picture = "alignment" if any(map(looks_across, first.looks)) else "overview"
-    if picture == "alignment":
+        picture = "image" if first.seen else "alignment" if any(map(looks_across, first.looks)) else "overview"
+    if picture == "image":
+        figure = figures.image_figure(recordings, look, head)
+    elif picture == "alignment":
         figure = figures.alignment_figure(recordings, look, head)
     elif len(paths) > 1:
         raise ConfigError(f"--picture {picture}: draws one run, not {len(paths)}")
@@ -165,6 +174,18 @@ def read_given(text: str | None, target: str | None, cells: tuple[str, ...]) -> 
     return None if text is None else Given(text, target)
 
 
+def as_image(given: "Given", runs: "Sequence[Shown]") -> "Given":
+    """What is given, where one of the runs reads images: then the input is not a text but a file."""
+    from regard.view.image_file import read_image_file
+    from regard.view.recording import Given
+
+    if given.row is not None or not any(run.describe()["kind"] == "image" for run in runs):
+        return given
+    if given.target is not None:
+        raise ConfigError("--target: is what was written for a text, and this run reads images")
+    return Given(image=read_image_file(Path(given.text)))
+
+
 def link(given: "Given | None") -> str:
     """The part of an address that tells the page what to begin with."""
     import json
@@ -172,5 +193,10 @@ def link(given: "Given | None") -> str:
 
     if given is None:
         return ""
-    words = {"text": given.text or None, "target": given.target, "row": given.row and json.dumps(given.row)}
+    words = {
+        "text": given.text or None,
+        "target": given.target,
+        "row": given.row and json.dumps(given.row),
+        "picture": given.image and given.image.digest,
+    }
     return "#" + urlencode({name: value for name, value in words.items() if value is not None})

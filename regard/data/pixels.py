@@ -1,5 +1,6 @@
 """One image as pixels of the size that a model reads: grey, colour, palette, 16 bits, turned by a camera, any size."""
 
+import io
 import threading
 import warnings
 from pathlib import Path
@@ -10,7 +11,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from regard.core.errors import UserError
 
-Picture = str | Path | Image.Image | np.ndarray  # a file, or what other libraries hold an image in
+Picture = str | Path | bytes | Image.Image | np.ndarray  # a file or its bytes, or what other libraries hold an image in
 Framing = Literal["crop", "pad", "stretch"]  # what becomes of images that are not square
 Size = tuple[int, int, int]  # height, breadth, channels
 
@@ -56,7 +57,7 @@ def _decoded(picture: Picture, side: int) -> Image.Image:
         return picture
     if isinstance(picture, np.ndarray):
         return _from_array(picture)
-    with _opened(Path(picture)) as image:
+    with _opened(io.BytesIO(picture) if isinstance(picture, bytes) else Path(picture)) as image:
         image.draft(None, (2 * side, 2 * side))  # a JPEG can be decoded small at once
         across, down = image.size
         if across * down > MOST_PIXELS:
@@ -65,11 +66,11 @@ def _decoded(picture: Picture, side: int) -> Image.Image:
         return image
 
 
-def _opened(path: Path) -> Image.Image:
+def _opened(file: Path | io.BytesIO) -> Image.Image:
     try:
         with OPENING, warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # we count for ourselves
-            return Image.open(path)
+            return Image.open(file)
     except Image.DecompressionBombError:
         raise ImageError(f"claims more pixels than could be meant; {MOST_PIXELS:,} are read at most") from None
     except UnidentifiedImageError:

@@ -7,7 +7,16 @@ from dataclasses import asdict
 from typing import Any
 
 from regard.core.errors import UserError
-from regard.view.pictures import align_picture, head_picture, overview_picture, training_picture
+from regard.view.image_file import ImageFile, image_file
+from regard.view.pictures import (
+    align_picture,
+    head_picture,
+    overview_picture,
+    patch_picture,
+    rollout_picture,
+    seen_picture,
+    training_picture,
+)
 from regard.view.pictures.alignment import looks_across
 from regard.view.pictures.attention import described
 from regard.view.recording import Given, Recording
@@ -15,6 +24,7 @@ from regard.view.rest import Rest
 from regard.view.shown import Shown
 
 KEPT = 2**31  # bytes of patterns that are kept; the recordings asked for longest ago leave first
+KEPT_FILES = 2**28  # bytes of pictures
 
 
 class Desk:
@@ -23,6 +33,7 @@ class Desk:
     def __init__(self, runs: Sequence[Shown]):
         self.runs = list(runs)
         self._recordings: OrderedDict[int, Recording] = OrderedDict()
+        self._files: OrderedDict[str, ImageFile] = OrderedDict()
         self._made = 0
         self._lock = threading.RLock()  # a model is listened to by one at a time
 
@@ -35,7 +46,7 @@ class Desk:
         with self._lock:
             found = self._run(run).record(given)
             if isinstance(found, Rest):
-                return {"kind": "rest", **asdict(found)}
+                return {"kind": "rest", **asdict(found), "given": given.told()}
             number, self._made = self._made, self._made + 1
             self._recordings[number] = found
             while len(self._recordings) > 1 and sum(one.bytes for one in self._recordings.values()) > KEPT:
@@ -43,12 +54,41 @@ class Desk:
         return {
             "kind": "looks",
             "id": number,
-            "given": asdict(given),
+            "given": given.told(),
+            "name": "" if given.image is None else given.image.name,
             "answer": found.answer,
             "chances": found.chances,
             "notes": found.notes,
             "looks": [{**described(look), "across": looks_across(look)} for look in found.looks],
         }
+
+    def keep(self, file: ImageFile) -> dict[str, Any]:
+        """A picture is given once, and then called by its digest, for every run that is to look at it."""
+        with self._lock:
+            self._files[file.digest] = file
+            self._files.move_to_end(file.digest)
+            while len(self._files) > 1 and sum(len(one.data) for one in self._files.values()) > KEPT_FILES:
+                self._files.popitem(last=False)
+        return {"picture": file.digest, "name": file.name}
+
+    def take(self, name: str, data: bytes) -> dict[str, Any]:
+        return self.keep(image_file(name, data))
+
+    def kept(self, digest: str) -> ImageFile:
+        with self._lock:
+            if digest not in self._files:
+                raise UserError(f"picture {digest[:16]}: is no longer kept; choose the file again")
+            self._files.move_to_end(digest)
+            return self._files[digest]
+
+    def seen(self, number: int) -> dict[str, Any]:
+        return seen_picture(self.recording(number))
+
+    def patches(self, number: int, look: str, head: int | None = None) -> dict[str, Any]:
+        return patch_picture(self.recording(number), look, head)
+
+    def rollout(self, number: int, look: str | None = None) -> dict[str, Any]:
+        return rollout_picture(self.recording(number), look)
 
     def overview(self, number: int, most: int = 32) -> dict[str, Any]:
         return overview_picture(self.recording(number), most)

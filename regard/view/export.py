@@ -66,7 +66,7 @@ def all_answers(desk: Desk, given: Given | None) -> dict[str, Any]:
         if run["problem"]:
             continue
         answers[f"{start}/positions"] = desk.positions(number)
-        if given is None or run["kind"] is None or (run["kind"] == "row") != (given.row is not None):
+        if given is None or run["kind"] is None or not given.suits(run["kind"]):
             continue
         answers[f"{start}/record"] = found = desk.record(number, given)
         if found["kind"] == "looks":
@@ -86,10 +86,25 @@ def recorded_answers(desk: Desk, found: dict[str, Any]) -> dict[str, Any]:
             answers[f"{start}/head?{urlencode({'look': look['name'], 'head': head})}"] = desk.head(
                 number, look["name"], head
             )
+    if desk.recording(number).seen is not None:
+        answers |= image_answers(desk, number)
     across = [look for look in found["looks"] if look["across"]]
     for name in (None, *(look["name"] for look in across)) if across else ():
         for which in (None, *range(across[0]["heads"])):
             asked = {"look": name, "head": which}
             query = urlencode({key: value for key, value in asked.items() if value is not None})
             answers[f"{start}/alignment{'?' if query else ''}{query}"] = desk.alignment(number, name, which)
+    return answers
+
+
+def image_answers(desk: Desk, number: int) -> dict[str, Any]:
+    start, seen = f"api/recordings/{number}", desk.seen(number)
+    answers = {f"{start}/image": seen}
+    for look in seen["looks"]:
+        name = look["name"]
+        for head in (None, *range(look["heads"])):
+            query = urlencode({"look": name} if head is None else {"look": name, "head": head})
+            answers[f"{start}/patches?{query}"] = desk.patches(number, name, head)
+        if seen["rolls"]:
+            answers[f"{start}/rollout?{urlencode({'look': name})}"] = desk.rollout(number, name)
     return answers

@@ -10,6 +10,7 @@ from regard.core.errors import ConfigError, UserError
 from regard.core.files import replacing
 from regard.view.pictures import aligned
 from regard.view.pictures.attention import find_look
+from regard.view.pictures.image import in_colours, last_look, on_patches, rollout, seen_of
 from regard.view.pictures.training import training_picture
 from regard.view.pictures.values import shrunk
 from regard.view.recording import Recording
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 KINDS = (".png", ".svg", ".pdf")
 LABELLED = 80  # tokens on a side: more could not be read
+VEIL = 0.6  # how much of an image the weights on it cover
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # told apart by the colour-blind
 
 
@@ -76,6 +78,32 @@ def overview_figure(recording: Recording) -> "Figure":
             axes.imshow(shrunk(look.pattern[head : head + 1], 256)[0].cpu(), cmap="viridis", vmin=0, aspect="auto")
         else:
             axes.axis("off")
+    return figure
+
+
+def image_figure(recordings: Sequence[tuple[str, Recording]], look: str | None, head: int | None) -> "Figure":
+    """An image as each run reads it, and on it what the pool looks at: in one layer, and rolled out up to it."""
+    figure, all_axes = _figure(8.4, 3.1 * len(recordings), columns=3, rows=len(recordings))
+    for number, (name, recording) in enumerate(recordings):
+        chosen = look or last_look(recording)
+        title = f"{chosen}, {'all heads' if head is None else f'head {head}'}"
+        drawn = [
+            (f"{recording.answer} {recording.chances[0][1]:.0%}", None),
+            (title, on_patches(recording, chosen, head)[0]),
+            ("rollout" if look is None else f"rollout to {look}", rollout(recording, look)[0]),
+        ]
+        for axes, (words, weights) in zip(all_axes[3 * number :], drawn, strict=False):
+            seen = seen_of(recording)
+            side = seen.pixels.shape[-1]
+            axes.imshow(in_colours(seen).numpy(), extent=(0, side, side, 0))
+            if weights is not None:
+                on_grid = weights.view(seen.patches, seen.patches).cpu().numpy()
+                axes.imshow(on_grid, extent=(0, side, side, 0), cmap="viridis", vmin=0, alpha=VEIL)
+            axes.set_title(_plain(words), fontsize=9)
+            axes.set_xticks([])
+            axes.set_yticks([])
+        if len(recordings) > 1:
+            all_axes[3 * number].set_ylabel(_plain(name), fontsize=8)
     return figure
 
 

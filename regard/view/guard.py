@@ -8,7 +8,10 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-LARGEST = 4 * 2**20  # bytes of a request
+from regard.view.image_file import LARGEST as LARGEST_FILE
+
+# bytes of a request; plain forms of other sites can send neither kind
+LARGEST = {"application/json": 4 * 2**20, "application/octet-stream": LARGEST_FILE}
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -32,13 +35,14 @@ def refusal(method: str, headers: Mapping[str, str], host: str) -> tuple[int, st
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not follows_link:
         return 403, "requests of other sites are refused"
     if method == "POST":
-        if not headers.get("content-type", "").startswith("application/json"):
-            return 415, "only JSON is taken"
+        most = LARGEST.get(headers.get("content-type", "").partition(";")[0].strip().lower())
+        if most is None:
+            return 415, "only JSON and the bytes of pictures are taken"
         length = headers.get("content-length", "")
         if not length.isdecimal():
             return 411, "the length of the request must be told"
-        if int(length) > LARGEST:
-            return 413, f"the request has {int(length):,} bytes, more than {LARGEST:,}"
+        if int(length) > most:
+            return 413, f"the request has {int(length):,} bytes, more than {most:,}"
     return None
 
 

@@ -3,25 +3,30 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from regard.core.errors import UserError
 from regard.data.labelled import encode_texts
+from regard.data.pixels import pixels
 from regard.decode import write
-from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer
+from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer, ViT
+from regard.parts import ClassToken, Query
 from regard.parts.positions import Learned
 from regard.parts.taps import Heard, listen, taps
 from regard.run import Run
-from regard.tasks import Classify, Summarise
+from regard.tasks import Classify, ClassifyImages, Summarise
+from regard.tasks.classify_images import pixel_chances
 from regard.tasks.targets import attention
 from regard.text import Gaps, Tokenizer
-from regard.view.recording import Given, Look, Recording
+from regard.view.recording import Given, Look, Recording, Seen
 
 MOST_BYTES = 2**30  # of patterns in a recording
 GOES_ON = 24  # tokens that a language model writes after a text
 SHOWN = 10  # chances
 START, END = "⟨start⟩", "⟨end⟩"  # as they are drawn
+CLASS, QUERY = "⟨class⟩", "⟨query⟩"
 VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"})
 
 Recorder = Callable[[Run, Given], Recording]
@@ -121,14 +126,43 @@ def _record_encoder(run: Run, given: Given) -> Recording:
     return Recording(given, answer, tuple(chances[:SHOWN]), looks, tuple(notes))
 
 
-# Who records which model. Another kind of input, such as an image, is a function here, a field of `Given`, a name in
-# `shown.input_kind`, and its form in page/form.js; all pictures then serve it as they are.
+def _record_image(run: Run, given: Given) -> Recording:
+    """A picture, as the model reads it; its patches are named by their row and column."""
+    config, task = run.config, run.task
+    assert isinstance(config, ViT)
+    if not isinstance(task, ClassifyImages):
+        raise UserError(f"{run.path}: was not trained on images")
+    if given.image is None:
+        raise UserError(f"{run.path}: reads images, and was given none")
+    across = config.image // config.patch
+    _refuse_long(run, across**2 + config.pool.tokens, "image", "take a model of larger patches")
+    image = pixels(given.image.data, config.image, config.channels, task.framing, given.image.name)
+    with listen(run.model) as heard:
+        [scores] = pixel_chances(run.model, task, np.stack([image]))
+    best = scores.topk(min(SHOWN, len(scores)))
+    names = _label_names(run)
+    chances = tuple((names(place), chance) for place, chance in zip(*map(Tensor.tolist, best[::-1]), strict=True))
+    patches = tuple(f"{row},{column}" for row in range(1, across + 1) for column in range(1, across + 1))
+    tokens = (*[CLASS] * config.pool.tokens, *patches)
+    looks = tuple(
+        _look(name, pattern, (QUERY,) if name.startswith("pool") else tokens, tokens)
+        for name, pattern in _patterns(heard).items()
+    )
+    kinds = {ClassToken: "class token", Query: "learned query"}
+    pool: Any = kinds.get(type(config.pool), "mean")
+    seen = Seen(torch.from_numpy(np.array(image)), across, config.pool.tokens, pool)
+    return Recording(given, chances[0][0], chances, looks, seen=seen)
+
+
+# Who records which model. Another kind of input is a function here, a field of `Given`, a name in `shown.input_kind`,
+# and its form in page/form.js; all pictures then serve it as they are.
 RECORDERS: Mapping[type, Recorder] = {
     RNN: _record_pair,
     Transformer: _record_pair,
     DecoderOnly: _record_pair,
     GPT: _record_language,
     BERT: _record_encoder,
+    ViT: _record_image,
 }
 
 
@@ -143,12 +177,12 @@ def _afford(run: Run, tokenizer: Tokenizer, *texts: str) -> None:
     _refuse_long(run, sum(map(len, tokenizer.encode(texts))) + 2)
 
 
-def _refuse_long(run: Run, length: int) -> None:
+def _refuse_long(run: Run, length: int, what: str = "text", remedy: str = "shorten it") -> None:
     """Refuse a text whose patterns would fill the memory, before it is read."""
     needed = 4 * length**2 * len(taps(run.model)) * getattr(run.config, "heads", 1)
     if needed > MOST_BYTES:
         most = int(length * (MOST_BYTES / needed) ** 0.5)
-        raise UserError(f"the text has {length:,} tokens; the patterns of at most {most:,} can be kept: shorten it")
+        raise UserError(f"the {what} has {length:,} tokens; the patterns of at most {most:,} can be kept: {remedy}")
 
 
 def _patterns(heard: Heard) -> dict[str, Tensor]:
@@ -179,7 +213,7 @@ def _labels(tokenizer: Tokenizer, tokens: Sequence[int]) -> tuple[str, ...]:
 
 
 def _label_names(run: Run) -> Callable[[int], str]:
-    known: Any = run.task.labels if isinstance(run.task, Classify) else run.extra.get("id2label", {})
+    known: Any = run.task.labels if isinstance(run.task, Classify | ClassifyImages) else run.extra.get("id2label", {})
     if isinstance(known, Mapping):
         return lambda place: str(known.get(str(place), known.get(place, place)))
     return lambda place: known[place]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
@@ -20,11 +21,12 @@ KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".s
 
 
 class Input(BaseModel):
-    """What a person has typed."""
+    """What a person has typed, or the digest of a picture that was sent before."""
 
     text: str = ""
     target: str | None = None
     row: dict[str, str] | None = None
+    picture: str | None = None
 
 
 def make_app(desk: Desk, host: str = "127.0.0.1") -> FastAPI:
@@ -58,7 +60,12 @@ def make_app(desk: Desk, host: str = "127.0.0.1") -> FastAPI:
 
     @app.post("/api/runs/{run}/record")
     def record(run: int, given: Input) -> Any:
-        return JSONResponse(desk.record(run, Given(given.text, given.target, given.row)))
+        image = None if given.picture is None else desk.kept(given.picture)
+        return JSONResponse(desk.record(run, Given(given.text, given.target, given.row, image)))
+
+    @app.post("/api/pictures")
+    async def take(request: Request, name: str = "") -> Any:
+        return JSONResponse(await run_in_threadpool(desk.take, name, await request.body()))
 
     @app.get("/api/runs/{run}/positions")
     def positions(run: int) -> Any:
@@ -67,6 +74,18 @@ def make_app(desk: Desk, host: str = "127.0.0.1") -> FastAPI:
     @app.get("/api/runs/{run}/training")
     def training(run: int) -> Any:
         return JSONResponse(desk.training(run))
+
+    @app.get("/api/recordings/{number}/image")
+    def image(number: int) -> Any:
+        return JSONResponse(desk.seen(number))
+
+    @app.get("/api/recordings/{number}/patches")
+    def patches(number: int, look: str, head: int | None = None) -> Any:
+        return JSONResponse(desk.patches(number, look, head))
+
+    @app.get("/api/recordings/{number}/rollout")
+    def rollout(number: int, look: str | None = None) -> Any:
+        return JSONResponse(desk.rollout(number, look))
 
     @app.get("/api/recordings/{number}/overview")
     def overview(number: int) -> Any:

@@ -5,9 +5,9 @@ from typing import Any
 
 from regard.core.errors import UserError
 from regard.loading import holds_table, load, load_table
-from regard.models import BERT, GPT, FillWords, FromSource
+from regard.models import BERT, GPT, FillWords, FromSource, ViT
 from regard.run import METRICS, WEIGHTS, Run
-from regard.tasks import Summarise
+from regard.tasks import ClassifyImages, Summarise
 from regard.view.pictures import position_pictures
 from regard.view.record import RECORDERS, record
 from regard.view.recording import Given, Recording
@@ -19,6 +19,7 @@ HINTS = {
     "text": "a text to go on from",
     "gaps": "a text with [MASK] in place of words",
     "label": "a text to name the label of",
+    "image": "a picture to name the label of",
 }
 
 
@@ -61,7 +62,9 @@ class Shown:
 
 
 def input_kind(run: Run) -> str | None:
-    """What the run takes; None where nothing can be typed for it."""
+    """What the run takes; None where nothing can be given to it."""
+    if isinstance(run.config, ViT):
+        return "image" if isinstance(run.task, ClassifyImages) else None
     if type(run.config) not in RECORDERS or run.tokenizer is None:
         return None
     if isinstance(run.config, FromSource):

@@ -1,28 +1,34 @@
 """Small runs with random weights, one for every kind of model that can be looked at."""
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
+from PIL import Image
 
-from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer
-from regard.parts.attention import Additive, Compressed, Window
+from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer, ViT
+from regard.parts import ClassToken, Mean, Query
+from regard.parts.attention import Additive, Compressed, Linformer, Window
 from regard.parts.positions import Learned
 from regard.run import save_run
 from regard.tables import NPTClassifier, NPTRegressor
-from regard.tasks import Classify, FillMasked, LanguageModel, Summarise, Translate
+from regard.tasks import Classify, ClassifyImages, FillMasked, LanguageModel, Summarise, Translate
 from regard.text import Characters
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789.,:;!?<>&\"'/=()\n"
 NASTY = "<img src=x onerror=alert(1)> & \"'"
 SMALL = {"width": 16, "layers": 2, "heads": 2, "dropout": 0.0}
+VIT = {**SMALL, "image": 12, "patch": 4, "labels": 2}
 
 
 def save_small(folder: Path, name: str, **more: object) -> Path:
     """A run of this name with weights that depend on nothing but the name."""
     tokenizer = Characters().train([LETTERS])
     vocab = tokenizer.vocab
+    grey = ClassifyImages(labels=("cat", NASTY), mean=(0.4,), spread=(0.3,))
+    colour = ClassifyImages(labels=("cat", "dog"), framing="pad", mean=(0.5,) * 3, spread=(0.25,) * 3)
     kinds = {
         "transformer": (Transformer(vocab=vocab, **{**SMALL, **more}), Translate()),
         "rnn-attention": (RNN(vocab=vocab, width=16, attention=Additive()), Translate()),
@@ -34,6 +40,10 @@ def save_small(folder: Path, name: str, **more: object) -> Path:
         "short": (GPT(vocab=vocab, **SMALL, position=Learned(12)), LanguageModel()),
         "fill": (BERT(vocab=vocab, **SMALL, head=FillWords()), FillMasked()),
         "label": (BERT(vocab=vocab, **SMALL, head=NameLabel(2)), Classify(labels=("ham", NASTY), longest=16)),
+        "image-token": (ViT(**VIT, pool=ClassToken()), grey),
+        "image-query": (ViT(**VIT, pool=Query()), grey),
+        "image-mean": (ViT(**{**VIT, "layers": 3, "heads": 4}, channels=3, pool=Mean()), colour),
+        "image-slots": (ViT(**VIT, pool=Mean(), alternate=Linformer(slots=4)), grey),
     }
     config, task = kinds[name]
     with torch.random.fork_rng():
@@ -42,8 +52,16 @@ def save_small(folder: Path, name: str, **more: object) -> Path:
         for parameter in model.parameters():  # random weights look evenly at everything; these have something to show
             if parameter.dim() > 1:
                 torch.nn.init.normal_(parameter, std=0.4)
-    save_run(folder / name, config, model, task, tokenizer)
+    save_run(folder / name, config, model, task, None if isinstance(config, ViT) else tokenizer)
     return folder / name
+
+
+def picture(seed: int = 0, width: int = 30, height: int = 20) -> bytes:
+    """A PNG of colours that nobody has chosen."""
+    dice = np.random.default_rng(seed).integers(0, 256, (height, width, 3)).astype(np.uint8)
+    data = io.BytesIO()
+    Image.fromarray(dice).save(data, "png")
+    return data.getvalue()
 
 
 def save_tables(folder: Path) -> tuple[Path, Path]:

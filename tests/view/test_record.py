@@ -1,7 +1,5 @@
 """What is recorded is what `listen` hears, and what the run answers by itself."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -9,7 +7,7 @@ import regard
 from regard.core.errors import UserError
 from regard.data.labelled import encode_texts
 from regard.decode import Sampling
-from regard.models import ViT
+from regard.models import GPT
 from regard.parts.taps import listen
 from regard.run import Run
 from regard.tasks.targets import attention
@@ -126,10 +124,10 @@ def test_a_text_whose_patterns_fill_the_memory_is_refused_before_it_is_read(
         record(run, Given("a" * 101))
 
 
-def test_a_model_that_nobody_records_is_named(tmp_path: Path) -> None:
-    config = ViT(labels=2, image=8, patch=4, width=8, heads=2, layers=1)
-    with pytest.raises(UserError, match="holds a ViT, and what it looks at is not drawn yet"):
-        record(Run(tmp_path, config, config.build()), Given("x"))
+def test_a_model_that_nobody_records_is_named(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(module.RECORDERS, GPT)
+    with pytest.raises(UserError, match="holds a GPT, and what it looks at is not drawn yet"):
+        record(regard.load(runs["gpt"]), Given("x"))
 
 
 def test_a_run_without_a_tokenizer_is_named(runs: Runs) -> None:

@@ -11,7 +11,7 @@ export function alike(one, other) {
   return both(one.kind) === both(other.kind);
 }
 
-export function drawForm(place, runs, state, { choose, give }) {
+export function drawForm(place, runs, state, { choose, give, send }) {
   const own = runs[state.run];
   const names = runs.map((run, number) => [number, run.name]);
   const others = names.filter(([number]) => number !== state.run && own.kind && alike(own, runs[number]));
@@ -26,6 +26,7 @@ export function drawForm(place, runs, state, { choose, give }) {
   place.replaceChildren(row);
   if (own.problem) place.append(make("p", { class: "note" }, own.problem));
   if (TEXT.includes(own.kind)) place.append(textForm(own, state, give));
+  if (own.kind === "image" && !isFile) place.append(pictureForm(own, send));
   if (held) place.querySelector(`[name="${held}"]`)?.focus();
 }
 
@@ -52,9 +53,17 @@ function textForm(run, state, give) {
   return form;
 }
 
+function pictureForm(run, send) {
+  const input = make("input", { type: "file", name: "picture", accept: "image/*" });
+  input.addEventListener("change", () => send(input.files[0]));
+  const words = `${run.hint}: choose a file, or drop it on the page`;
+  return make("div", { class: "row" }, make("label", {}, make("span", {}, words), input));
+}
+
 export function drawAnswers(place, shown) {
   const panels = shown.map(({ run, recording }) => {
     const panel = make("div", { class: "panel" }, shown.length > 1 ? make("h3", {}, run.name) : null);
+    if (recording.name) panel.append(make("p", { class: "faint" }, recording.name));
     const words = run.kind === "text" ? recording.given.text.slice(-40) + "│" + recording.answer : recording.answer;
     panel.append(make("p", { class: "answer" }, run.kind === "text" && recording.given.text.length > 40 ? "…" + words : words));
     if (recording.chances.length) {

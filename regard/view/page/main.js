@@ -1,22 +1,25 @@
 // The page: reads its state from the address, asks, and draws one view at a time.
 
 import { make, say } from "./dom.js";
-import { ask, isFile, recordInput } from "./source.js";
+import { ask, isFile, recordInput, sendPicture } from "./source.js";
 import { readState, writeState } from "./state.js";
 import { alike, drawAnswers, drawForm } from "./form.js";
 import { showAlignment } from "./alignment.js";
 import { showHead } from "./head.js";
+import { showImage } from "./image.js";
 import { showOverview } from "./overview.js";
 import { showPositions } from "./positions.js";
 import { firstRow, showTable } from "./table.js";
 import { leaveTraining, showTraining } from "./training.js";
 
+const ATTENDS = ["pair", "summary", "text", "gaps", "label", "image"];
 const VIEWS = {
+  image: { title: "Image", kinds: ["image"], show: showImage, input: true },
   alignment: { title: "Alignment", kinds: ["pair", "summary"], show: showAlignment, input: true },
-  overview: { title: "Overview", kinds: ["pair", "summary", "text", "gaps", "label"], show: showOverview, input: true },
-  head: { title: "Head", kinds: ["pair", "summary", "text", "gaps", "label"], show: showHead, input: true },
+  overview: { title: "Overview", kinds: ATTENDS, show: showOverview, input: true },
+  head: { title: "Head", kinds: ATTENDS, show: showHead, input: true },
   table: { title: "Table", kinds: ["row"], input: true },
-  positions: { title: "Positions", kinds: ["pair", "summary", "text", "gaps", "label", null], show: showPositions },
+  positions: { title: "Positions", kinds: [...ATTENDS, null], show: showPositions },
   training: { title: "Training", kinds: null },
 };
 const parts = Object.fromEntries(["tabs", "input", "trouble", "answers", "view"].map((id) => [id, document.getElementById(id)]));
@@ -66,7 +69,7 @@ async function render() {
       await fill((room) => showTraining(room, runs), late);
       return;
     }
-    drawForm(parts.input, runs, state, { choose: change, give: (given) => change({ ...given, token: null }) });
+    drawForm(parts.input, runs, state, { choose: change, give: (given) => change({ ...given, token: null }), send });
     if (!view.input) {
       parts.answers.replaceChildren();
       const shown = chosen().map((number) => ({ run: runs[number], number }));
@@ -98,10 +101,13 @@ async function fill(show, late) {
 // Asks the runs on show for an answer to the input; what they have answered already is not asked again.
 async function record(late) {
   const row = state.view === "table";
-  const given = row ? { row: state.row || firstRow(runs[state.run]) } : { text: state.text, target: state.target };
-  if (!row && !given.text && !isFile) {
+  const image = runs[state.run].kind === "image";
+  const typed = image ? { picture: state.picture } : { text: state.text, target: state.target };
+  const given = row ? { row: state.row || firstRow(runs[state.run]) } : typed;
+  if (!row && !given.text && !given.picture && !isFile) {
+    const how = image ? "Choose a picture above" : "Type something above";
     parts.answers.replaceChildren();
-    parts.view.replaceChildren(make("p", { class: "faint" }, "Type something above, and see what the model looks at."));
+    parts.view.replaceChildren(make("p", { class: "faint" }, `${how}, and see what the model looks at.`));
     return false;
   }
   const asked = JSON.stringify(given);
@@ -114,6 +120,21 @@ async function record(late) {
   if (late()) return false;
   recorded = found;
   return true;
+}
+
+// A file that cannot be read leaves what is shown as it is.
+async function send(file) {
+  if (!file) return;
+  try {
+    const { picture } = await sendPicture(file);
+    await change({ picture, token: null });
+  } catch (error) {
+    trouble(error.message);
+  }
+}
+
+function takesFiles(event) {
+  return !isFile && runs[state.run]?.kind === "image" && event.dataTransfer.types.includes("Files");
 }
 
 function drawTabs() {
@@ -156,6 +177,12 @@ async function begin() {
   }
 }
 
+document.addEventListener("dragover", (event) => { if (takesFiles(event)) event.preventDefault(); });
+document.addEventListener("drop", (event) => {
+  if (!takesFiles(event)) return;
+  event.preventDefault();
+  send(event.dataTransfer.files[0]);
+});
 window.addEventListener("hashchange", () => { state = readState(); change({}); });
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
 begin();

@@ -31,6 +31,18 @@ export async function recordInput(run, given) {
   return read(await fetch(`api/runs/${run}/record`, { method: "POST", headers, body }));
 }
 
+const LARGEST = 32 * 2 ** 20; // bytes of a file; a server that refuses more would not read to the end to say so
+
+// A picture is sent once, and then called by the digest that the server knows it by.
+export async function sendPicture(file) {
+  if (file.size > LARGEST) {
+    const [size, most] = [file.size, LARGEST].map((bytes) => bytes.toLocaleString("en"));
+    throw new Error(`${file.name}: has ${size} bytes, more than ${most}`);
+  }
+  const headers = { "Content-Type": "application/octet-stream" };
+  return read(await fetch(address("api/pictures", { name: file.name }), { method: "POST", headers, body: file }));
+}
+
 // The whole of a head is in a file; a server is asked for the part that is on screen.
 export function askHead(id, look, head, part) {
   return ask(`api/recordings/${id}/head`, isFile ? { look, head } : { look, head, ...part });

@@ -2,6 +2,7 @@
 
 from regard.view.pictures.alignment import align_picture, aligned
 from regard.view.pictures.attention import head_picture, overview_picture
+from regard.view.pictures.image import patch_picture, rollout_picture, seen_picture
 from regard.view.pictures.positions import position_pictures
 from regard.view.pictures.training import training_picture
 
@@ -10,6 +11,9 @@ __all__ = [
     "aligned",
     "head_picture",
     "overview_picture",
+    "patch_picture",
     "position_pictures",
+    "rollout_picture",
+    "seen_picture",
     "training_picture",
 ]

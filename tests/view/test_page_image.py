@@ -1,0 +1,141 @@
+"""Images in a real browser: chosen or dropped, clicked, compared, linked to, saved, exported."""
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from regard.view.answers import Desk
+from regard.view.export import export_page
+from regard.view.image_file import ImageFile
+from regard.view.pictures.image import on_patches
+from regard.view.recording import Given
+from regard.view.shown import Shown
+from tests.view.browser import Watched, browser, served, watched
+from tests.view.conftest import Runs
+from tests.view.runs import NASTY, picture
+from tests.view.test_page import said
+
+__all__ = ["browser", "watched"]
+FILE = ImageFile("a.png", picture())
+CANVAS = "figure[data-picture=image] canvas"
+
+
+@pytest.fixture(scope="module")
+def site(runs: Runs) -> Iterator[tuple[str, Desk]]:
+    with served(runs["image-token"], runs["image-query"], runs["image-mean"]) as found:
+        yield found
+
+
+def give(page: Any, name: str = "a.png", data: bytes = FILE.data) -> None:
+    page.set_input_files("input[name=picture]", {"name": name, "mimeType": "image/png", "buffer": data})
+
+
+def strongest(desk: Desk, run: int, look: str, viewer: int, head: int | None = None) -> str:
+    weights = on_patches(desk.runs[run].record(Given(image=FILE)), look, head)[viewer]
+    best = int(weights.argmax())
+    return f"looks at row {best // 3 + 1}, column {best % 3 + 1} ({float(weights[best]):.3f})"
+
+
+def test_a_chosen_file_a_clicked_patch_and_the_link_back(site: tuple[str, Desk], watched: Watched) -> None:
+    address, desk = site
+    page = watched.open(address, wait="input[name=picture]", run=0)
+    assert page.text_content("main p").startswith("Choose a picture above")
+    give(page)
+    page.wait_for_selector(CANVAS)
+    assert page.text_content("#answers .answer") == desk.runs[0].record(Given(image=FILE)).answer
+    said(page, "the class token " + strongest(desk, 0, "encoder.1.attend", 0))
+    box = page.locator(CANVAS).bounding_box()
+    tile = (box["width"] - 24) / 3
+    page.mouse.click(box["x"] + tile * 0.5, box["y"] + 20 + tile * 5 / 6)  # the last row, the middle column
+    said(page, "row 3, column 2 " + strongest(desk, 0, "encoder.1.attend", 8))
+    page.locator(CANVAS).focus()
+    page.keyboard.press("ArrowUp")
+    said(page, "row 2, column 2 " + strongest(desk, 0, "encoder.1.attend", 5))
+    page.select_option("select[name=attention]", "encoder.0.attend")
+    page.select_option("select[name=head]", "1")
+    said(page, "row 2, column 2 " + strongest(desk, 0, "encoder.0.attend", 5, head=1))
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_selector(CANVAS)
+    said(page, "row 2, column 2 " + strongest(desk, 0, "encoder.0.attend", 5, head=1))
+    assert page.url == link
+    page.locator(CANVAS).focus()
+    page.keyboard.press("Escape")
+    said(page, "the class token " + strongest(desk, 0, "encoder.0.attend", 0, head=1))
+    assert watched.asked_only(address)
+
+
+def test_two_runs_on_one_picture_and_every_view_of_it(site: tuple[str, Desk], watched: Watched, tmp_path: Path) -> None:
+    address, desk = site
+    desk.keep(FILE)
+    page = watched.open(address, run=1, picture=FILE.digest, **{"with": 2})
+    page.wait_for_function("() => document.querySelectorAll('main canvas').length == 2")
+    first, second = (one.bounding_box() for one in page.query_selector_all("main canvas"))
+    assert abs(first["y"] - second["y"]) < 2
+    said(page, "the learned query " + strongest(desk, 1, "pool.look", 0))
+    for kind in ("png", "svg"):
+        with page.expect_download() as coming:
+            page.locator(f"[data-save={kind}]").first.click()
+        coming.value.save_as(tmp_path / f"a.{kind}")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert len(list(ElementTree.parse(tmp_path / "a.svg").getroot())) > 100
+    nameless = """[...document.querySelectorAll('button, select, input, canvas[role=img]')].filter(e =>
+        !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length))).length"""
+    assert page.evaluate(nameless) == 0
+    page.click("[role=tab]:text-is('Overview')")
+    page.get_by_role("button", name="Open encoder.1.attend, head 1").first.press("Enter")
+    page.wait_for_selector("figure[data-picture=head] canvas")
+    page.locator("figure[data-picture=head] canvas").first.focus()
+    page.keyboard.press("ArrowDown")
+    said(page, "“1,1” (0) looks at")
+
+
+def test_bad_and_huge_files_are_told_and_change_nothing(site: tuple[str, Desk], watched: Watched) -> None:
+    address, desk = site
+    desk.keep(FILE)
+    page = watched.open(address, run=0, picture=FILE.digest)
+    for name, data, told in (
+        (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is no image that can be read"),
+        ("big.png", bytes(32 * 2**20 + 1), "big.png: has 33,554,433 bytes, more than 33,554,432"),
+    ):
+        give(page, name, data)
+        page.wait_for_function("words => document.getElementById('trouble').textContent == words", arg=told)
+        assert f"picture={FILE.digest}" in page.url
+        assert page.locator(CANVAS).count() == 1
+    assert page.locator("img").count() == 0
+    watched.complaints = [told for told in watched.complaints if "status of 400" not in told]  # the browser's own line
+
+
+def test_a_dropped_file_is_looked_at(site: tuple[str, Desk], watched: Watched) -> None:
+    page = watched.open(site[0], wait="input[name=picture]", run=2)
+    page.evaluate(
+        """data => { const files = new DataTransfer();
+        const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+        files.items.add(new File([bytes], 'dropped.png', { type: 'image/png' }));
+        document.querySelector('main').dispatchEvent(
+            new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true })); }""",
+        base64.b64encode(picture(3)).decode(),
+    )
+    page.wait_for_selector(CANVAS)
+    assert "dropped.png" in page.text_content("#answers")
+
+
+def test_an_exported_image_opens_from_the_disk(runs: Runs, watched: Watched, tmp_path: Path) -> None:
+    file = tmp_path / "out.html"
+    desk = Desk([Shown(runs["image-query"])])
+    file.write_text(export_page(desk, Given(image=FILE)), encoding="utf-8")
+    page = watched.open(file.as_uri(), wait=CANVAS)
+    for tab in page.locator("[role=tab]").all_text_contents():
+        page.click(f"[role=tab]:text-is('{tab}')")
+        page.wait_for_selector("main :is(canvas, p)")
+        assert page.text_content("#trouble") == "", tab
+    page.click("[role=tab]:text-is('Image')")
+    page.select_option("select[name=attention]", "encoder.0.attend")
+    said(page, strongest(desk, 0, "encoder.0.attend", 0))
+    assert page.locator("input[name=picture]").count() == 0
+    assert watched.asked_only(file.as_uri())
