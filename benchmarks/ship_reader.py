@@ -44,8 +44,8 @@ def card(config: dict[str, Any], prior: Prior, metrics: list[dict[str, Any]], pa
 
 - {parameters:,} parameters, kept in half precision; settings in `{CONFIG}`
 - made by `{config["command"]}` and nothing else: seed {config["training"]["seed"]}, torch {config["torch"]}
-- {best["step"]:,} steps in {best["seconds"] / 60:.0f} of {config["training"]["minutes"]:.0f} planned minutes on two cores,
-  some of the time shared with other work
+- {best["step"]:,} steps in {best["seconds"] / 60:.0f} of {config["training"]["minutes"]:.0f} planned minutes on two
+  cores, some of the time shared with other work
 - learned from {tables:,} invented tables ({cells:,} cells), none of them drawn from real data: columns from random
   causal graphs; targets by sums, curves, networks, trees, rules and nearest examples; categories (up to 120), missing
   cells by chance and for a reason, heavy tails, useless columns, wrong labels;
