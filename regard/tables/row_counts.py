@@ -28,7 +28,8 @@ def repeat_rows(count: int, weight: Any, seed: int) -> Tensor:
     if whole and weights.sum() > MOST_TIMES * count:  # weights of 100 and 200 say no more than 1 and 2
         weights = weights / np.gcd.reduce(weights.astype(np.int64))
         whole = weights.sum() <= MOST_TIMES * count
-    shares = weights if whole else weights * (count / weights.sum())
+    parts = weights / weights.max()  # of weights near nothing the sum would divide by it
+    shares = weights if whole else parts * (count / parts.sum())
     chance = np.random.default_rng(seed).random(count)
     times = np.floor(shares + (0 if whole else chance)).astype(np.int64)
     if not times.any():

@@ -4,7 +4,10 @@ import pytest
 
 from regard.tables import shipped
 from tests.tables.conftest import write_tiny_reader
+from tests.view.browser import browser, watched
 from tests.view.runs import save_small, save_tables
+
+__all__ = ["browser", "watched"]  # fixtures: one browser for all pages
 
 
 class Runs:

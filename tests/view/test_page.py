@@ -16,11 +16,10 @@ from regard.view.export import export_page
 from regard.view.pictures import aligned
 from regard.view.recording import Given
 from regard.view.shown import Shown
-from tests.view.browser import Watched, browser, served, watched
+from tests.view.browser import Watched, served
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY
 
-__all__ = ["browser", "watched"]
 TEXT = "to be, or not"
 SECONDS = 2.0  # until the first picture of a thousand tokens
 FRAMES = 30  # a second, while the mouse moves

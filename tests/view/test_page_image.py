@@ -14,12 +14,11 @@ from regard.view.image_file import ImageFile
 from regard.view.pictures.image import on_patches
 from regard.view.recording import Given
 from regard.view.shown import Shown
-from tests.view.browser import Watched, browser, served, watched
+from tests.view.browser import Watched, served
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY, picture
 from tests.view.test_page import said
 
-__all__ = ["browser", "watched"]
 FILE = ImageFile("a.png", picture())
 CANVAS = "figure[data-picture=image] canvas"
 
