@@ -18,7 +18,9 @@ from regard.parts.taps import Heard, listen
 from regard.tasks.base import Loss
 from regard.text import Tokenizer
 
-AT_ONCE = 128  # rows of a step: more are no faster on a processor, and leave more padding
+AT_ONCE = 384  # rows of a step: more are no faster on a processor
+READ_AT_ONCE = 2**15  # tokens of sources, which bounds memory
+SCORED_AT_ONCE = 128  # pairs: each has a score for every word of the vocabulary at each of its tokens
 WORTH_PACKING = 8  # texts: fewer are written before their matrices would be packed
 
 
@@ -67,8 +69,7 @@ def write_targets(
     at_once = max(AT_ONCE // width, 1)
     faster = packing(model, min(len(texts), at_once) * width) if len(texts) >= WORTH_PACKING else nullcontext()
     with _at_rest(model), faster:
-        for first in range(0, len(order), at_once):
-            rows = order[first : first + at_once]
+        for rows in _together(order, sources, at_once):
             source, valid = pad([[*sources[row], tokenizer.end] for row in rows], tokenizer.pad)
             places = () if hung is None else (pad_trees([hung[row] for row in rows]),)
             state = model.begin(source, valid, *places)  # type: ignore[operator]
@@ -76,6 +77,19 @@ def write_targets(
             for row, answer in zip(rows, written, strict=True):
                 answers[row] = answer
     return answers
+
+
+def _together(order: Sequence[int], sources: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
+    """Rows in an order of growing length, as many together as are fast and fit in memory."""
+    rows: list[int] = []
+    for row in order:
+        if len(rows) == most or (len(rows) + 1) * len(sources[row]) > READ_AT_ONCE:
+            if rows:
+                yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows
 
 
 def _write(
@@ -101,7 +115,7 @@ def score_targets(
         return []
     texts = [source for source, _ in pairs]
     rows = zip(tokenizer.encode(texts), tokenizer.encode([target for _, target in pairs]), strict=True)
-    batches = Pairs(list(rows), tokenizer, AT_ONCE, trees=source_trees(texts, trees, tokenizer))
+    batches = Pairs(list(rows), tokenizer, SCORED_AT_ONCE, trees=source_trees(texts, trees, tokenizer))
     scores: list[float] = []
     with _at_rest(model):
         for batch in batches.once():

@@ -69,11 +69,13 @@ class RotaryCode(PositionCode):
 
     def turn(self, x: Float[Tensor, "batch heads length size"], places: Places) -> Tensor:
         cos, sin = self._angles(x, places)
-        one, other = x.chunk(2, -1)
-        return torch.cat([one * cos - other * sin, other * cos + one * sin], -1)
+        return x * cos + x.roll(x.shape[-1] // 2, -1) * sin
 
     def _angles(self, x: Tensor, places: Places) -> tuple[Tensor, Tensor]:
-        """Cosines and sines. Every layer asks for the same ones, which is a tenth of a step that writes one token."""
+        """What to multiply a head with, and what its other half.
+
+        Every layer asks for the same ones, which is a tenth of a step that writes one token.
+        """
         if torch.compiler.is_compiling():  # then they are computed in passing
             return self._compute(x, places)
         if self._last is None or self._last[0] is not places or self._last[1] != x.dtype:
@@ -85,4 +87,5 @@ class RotaryCode(PositionCode):
         rates = 1 / self.base ** (torch.arange(0, size, 2, device=x.device, dtype=torch.float32) / size)
         rates = rates if self.scaling is None else self.scaling.slow(rates)
         angles = places.index[:, None, :, None] * rates
-        return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        return torch.cat([cos, cos], -1), torch.cat([-sin, sin], -1)
