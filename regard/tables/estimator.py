@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.columns import Columns, as_frame
 from regard.tables.evidence import AT_ONCE, Evidence, cell_weights, row_weights
-from regard.tables.modes import Answers, Blend, auto, check_levels, in_context, quantiles_of
+from regard.tables.modes import Answers, auto, check_levels, in_context, quantiles_of
 from regard.tables.own_network import own_network
 from regard.tables.row_counts import repeat_rows
 from regard.tables.shipped import table_reader
@@ -114,18 +114,19 @@ class _NPT(BaseEstimator):
     def _evidence(self, X: Any, predictions: Sequence[Any], targets: np.ndarray, top: int) -> list[Evidence]:
         """`targets` are those of the known rows, in the words of the table."""
         learned = self.answers_[0]
-        if self.many_ or not isinstance(learned, Blend):
-            raise ConfigError("evidence: is kept for one target in the modes in_context and auto")
+        if self.many_:
+            raise ConfigError("evidence: is kept for one target; fit each by itself")
         values = self._values(X)
         numbers, first, own = np.unique(self.rows_.numpy(), return_index=True, return_inverse=True)
         known, same = self.tables_[0].values.numpy()[first], torch.from_numpy(own.reshape(-1))
         names = [column.name for column in self.columns_.columns]
         found = []
         with threads(self.n_jobs):
-            cells = cell_weights(learned, values, self.columns_.places())
+            cells = cell_weights(learned, values, self.columns_.places(), self.tables_[0].classes)
             weights = (row for part in values.split(AT_ONCE) for row in row_weights(learned, part))
             for prediction, each, moved in zip(predictions, weights, cells, strict=True):
-                row = torch.zeros(len(numbers)).index_add_(0, same, each)  # a row that counts twice is one row
+                # A row that counts twice is one row; rows without a target are no evidence.
+                row = torch.zeros(len(numbers)).index_add_(0, same, each[: len(same)])
                 heaviest = row.argsort(descending=True)[:top].numpy()
                 rows = self.columns_.decode(known[heaviest])
                 rows.index = pd.Index(numbers[heaviest], name="row")

@@ -1,7 +1,8 @@
 """Evidence: the known rows that a prediction rested on, and the cells of the asked row that mattered.
 
-Rows are the vote's own weights: a predicted class is the weighted share of these rows that have it. Cells are hidden
-one after the other, and what that changes in the answer is how much they mattered.
+Rows are the vote's own weights: a predicted class is the weighted share of these rows that have it. A network of the
+table's own has no vote; there it is how much each row was looked at. Cells are hidden one after the other, and what
+that changes in the answer is how much they mattered.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.parts.taps import listen
-from regard.tables.modes import Blend
+from regard.tables.modes import Answers, Blend
+from regard.tables.own_network import OwnNetwork
 from regard.tables.views import Reader
 
 AT_ONCE = 64  # rows asked together: each has a weight for every known row
@@ -28,9 +30,12 @@ class Evidence:
     columns: pd.Series  # how much the answer moved when the cell was hidden, as shares, the most first
 
 
-def row_weights(blend: Blend, values: Float[Tensor, "row column"]) -> Float[Tensor, "row known"]:
+def row_weights(learned: Answers, values: Float[Tensor, "row column"]) -> Float[Tensor, "row known"]:
     """The weight of each known row in the answer for each asked row; they sum to one."""
-    parts = zip(blend.readers, blend.shares, strict=True)
+    if isinstance(learned, OwnNetwork):
+        return learned.looks(values)
+    assert isinstance(learned, Blend), f"{type(learned).__name__} keeps no evidence"
+    parts = zip(learned.readers, learned.shares, strict=True)
     return torch.stack([share * _weights_of(reader, values) for reader, share in parts]).sum(0)
 
 
@@ -46,15 +51,15 @@ def _weights_of(reader: Reader, values: Tensor) -> Tensor:
 
 
 def cell_weights(
-    blend: Blend, values: Float[Tensor, "row cell"], columns: list[list[int]]
+    learned: Answers, values: Float[Tensor, "row cell"], columns: list[list[int]], classes: int
 ) -> Float[Tensor, "row column"]:
     """How far the answer moves when a column's cells are hidden, as shares of all that it moves."""
-    whole, moved = blend.answer(values), []
+    whole, moved = learned.answer(values), []
     for places in columns:
         hidden = values.clone()
         hidden[:, places] = torch.nan
-        change = (blend.answer(hidden) - whole).abs()
+        change = (learned.answer(hidden) - whole).abs()
         # Of classes the probability that goes elsewhere; of a number how far its mean goes.
-        moved.append(change.sum(1) / 2 if blend.readers[0].table.classes else change[:, 0])
+        moved.append(change.sum(1) / 2 if classes else change[:, 0])
     far = torch.stack(moved, 1)
     return far / far.sum(1, keepdim=True).clamp(min=1e-12)

@@ -23,6 +23,7 @@ from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.models.npt import Between, NPTModel
 from regard.parts.cache import KeyValues
+from regard.parts.taps import listen
 from regard.tables.train_here import train_here
 from regard.tables.views import Table
 from regard.tasks import Batch
@@ -144,6 +145,16 @@ class OwnNetwork:
             return told.softmax(-1)
         number = told.double() * self.table.spread[-1] + self.table.center[-1]
         return torch.cat([number, number + self.errors], 1)
+
+    @torch.inference_mode()
+    def looks(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row known"]:
+        """How much each known row is looked at when these rows are answered: the mean of all layers and heads."""
+        with listen(self.model) as heard:
+            self.tell(self.table.show(values))
+        patterns = [torch.cat(parts, 2) for name, parts in heard.every.items() if name.startswith("rows.")]
+        looks = torch.zeros(len(values), len(self.table.cells))
+        looks[:, self.shown] = torch.stack(patterns).mean((0, 2))[0]
+        return looks
 
     @torch.inference_mode()
     def tell(self, asked: Float[Tensor, "row column"]) -> Float[Tensor, "row answer"]:

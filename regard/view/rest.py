@@ -45,7 +45,7 @@ def rest(estimator: Estimator, given: Given) -> Rest:
     plain = answer if isinstance(answer, str) else answer.item() if hasattr(answer, "item") else answer
     try:
         [evidence] = estimator.evidence(frame, TOP)
-    except ConfigError as error:  # a network of the table's own, or several targets
+    except ConfigError as error:  # several targets
         return Rest(given, told, plain, target, chances, notes=(*notes, str(error)))
     cells = evidence.rows.iloc[:, 2:]
     rows = tuple(

@@ -22,7 +22,9 @@ import regard
 from regard.core.errors import ConfigError, UserError
 from regard.models.in_context import InContextModel
 from regard.models.npt import NPTModel
+from regard.parts.taps import listen
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, own_network
+from regard.tables.own_network import OwnNetwork
 from regard.tasks.read_table import LEAST
 from tests.tables.conftest import write_tiny_reader
 
@@ -326,11 +328,23 @@ def test_evidence_shows_the_known_rows_as_they_were():
         assert row["text"] == (None if pd.isna(frame["text"][number]) else frame["text"][number])
 
 
-def test_evidence_is_refused_where_there_is_none():
+def test_evidence_of_a_network_of_the_tables_own_is_what_it_looked_at():
     frame, _, target = some_table()
-    fitted = NPTRegressor(mode="trained", time_limit=0.1, random_state=0).fit(frame, target)
-    with pytest.raises(ConfigError, match="in_context and auto"):
-        fitted.evidence(frame)
+    fitted = NPTRegressor(mode="trained", time_limit=0.1, transductive=True, random_state=0)
+    fitted.fit(frame.head(60), target[:60], unlabelled=frame.tail(20))
+    learned = fitted.answers_[0]
+    assert isinstance(learned, OwnNetwork)
+    asked = fitted._values(frame.tail(3))
+    with listen(learned.model) as heard:
+        learned.answer(asked)
+    patterns = [pattern[0].mean(0) for name, pattern in heard.items() if name.startswith("rows.")]
+    assert len(patterns) == learned.model.config.layers
+    looked = torch.stack(patterns).mean(0)  # asked, and the known rows in the order of `shown`
+    torch.testing.assert_close(looked.sum(1), torch.ones(3))
+    for own, found in zip(looked, fitted.evidence(frame.tail(3), top=60), strict=True):
+        expected = {int(row): float(weight) for row, weight in zip(learned.shown, own, strict=True) if row < 60}
+        assert expected == pytest.approx(dict(zip(found.rows.index, found.rows["weight"], strict=True)), rel=1e-5)
+        assert found.columns.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -349,8 +363,7 @@ def test_what_is_saved_answers_the_same(kind: type, mode: str, tmp_path: Path):
         assert list(other.feature_names_in_) == list(frame.columns)
         found = other.predict_proba(frame) if kind is NPTClassifier else other.predict(frame, quantiles=[0.2, 0.9])
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
-        if mode != "trained":
-            pd.testing.assert_frame_equal(*(one.evidence(frame.head(1))[0].rows for one in (other, fitted)))
+        pd.testing.assert_frame_equal(*(one.evidence(frame.head(1))[0].rows for one in (other, fitted)))
     with pytest.raises(UserError, match="already holds a run"):
         fitted.save(tmp_path / "run")
     fitted.save(tmp_path / "run", overwrite=True)
