@@ -19,7 +19,7 @@ from regard.tables.tune import tune
 from regard.tables.views import Reader, Table, draw_view
 from regard.tasks.read_table import quantile_levels
 
-FEWEST_TO_TUNE = 60  # rows: fewer teach less than what they are needed for, to be read
+FEWEST_HELD_OUT = 12  # rows: fewer tell nothing, and those that are left teach less than they say when they are read
 FOLDS = 3  # networks that are tuned, each with other rows held out
 HELD_OUT = 0.2
 MOST_HELD_OUT = 1000  # rows: more would take time and say the same
@@ -60,11 +60,11 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
 
     As many folds are tuned as there is time for; where there is none for even one, the table is only read.
     """
-    if len(table.values) < FEWEST_TO_TUNE or table.classes == 1:
-        return in_context(model, table, views, seed)
     began = time.monotonic()
     looks = max(2, views // 2)
     splits = _folds(table, seed)
+    if table.classes == 1 or min(len(held_out.target) for _, held_out in splits) < FEWEST_HELD_OUT:
+        return in_context(model, table, views, seed)
     looked = time.monotonic()
     read(model, splits[0][0], 1, seed).answer(splits[0][1].values)
     looking = 2 * looks * (time.monotonic() - looked)  # of a fold: before and after it is tuned
@@ -88,17 +88,22 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
 
 
 def _folds(table: Table, seed: int) -> list[tuple[Table, Table]]:
-    """Rows to learn from and rows held out, three times, no row held out twice."""
-    count = len(table.values)
-    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed_for("folds", seed)))
+    """Rows to learn from and rows held out, three times, no row held out twice.
+
+    Equal rows, such as those that count several times, go together: one would tell the other's target.
+    """
+    cells = torch.cat([table.values.double(), table.target.double()[:, None]], 1).nan_to_num(nan=torch.inf)
+    rows, same = torch.unique(cells, dim=0, return_inverse=True)
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed_for("folds", seed)))
     if table.classes:  # each class is spread over the folds
-        order = order[table.target[order].argsort(stable=True)]
-    turn = torch.arange(count) % round(1 / HELD_OUT)
+        order = order[rows[order, -1].argsort(stable=True)]
+    turn = torch.empty_like(order)
+    turn[order] = torch.arange(len(rows)) % round(1 / HELD_OUT)
     folds = []
     for fold in range(FOLDS):
-        held_out = order[turn == fold]
+        held_out = (turn[same] == fold).nonzero()[:, 0]
         some = torch.linspace(0, len(held_out) - 1, min(len(held_out), MOST_HELD_OUT)).round().long()
-        folds.append((table.rows(order[turn != fold].sort().values), table.rows(held_out[some])))
+        folds.append((table.rows((turn[same] != fold).nonzero()[:, 0]), table.rows(held_out[some])))
     return folds
 
 
