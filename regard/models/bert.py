@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from regard.core.errors import at_least
 from regard.core.shapes import Labels, Logits, States, Tokens, Valid
+from regard.parts.attention.base import hide
 from regard.parts.dropout import Dropout
 from regard.parts.embed import Words
 from regard.parts.linear import Linear
@@ -29,12 +30,15 @@ class FillWords:
         return FillHead(width, norm)
 
 
+Reading = Literal["first", "mean", "max"]
+
+
 @dataclass(frozen=True)
 class NameLabel:
     """Score the labels of the whole text."""
 
     labels: int = 0  # 0: counted from the data when a run is made
-    read: Literal["first", "mean"] = "first"  # the state of the first token, or the mean of all, which learns sooner
+    read: Reading = "first"  # the state of the first token; or the mean or the maximum of all, which learns sooner
 
     def __post_init__(self) -> None:
         at_least(0, labels=self.labels)
@@ -122,7 +126,7 @@ class FillHead(nn.Module):
 
 
 class LabelHead(nn.Module):
-    def __init__(self, width: int, labels: int, read: Literal["first", "mean"], dropout: float):
+    def __init__(self, width: int, labels: int, read: Reading, dropout: float):
         super().__init__()
         at_least(1, labels=labels)
         self.read = read
@@ -131,11 +135,14 @@ class LabelHead(nn.Module):
         self.label = Linear(width, labels)
 
     def forward(self, states: States, valid: Valid | None = None) -> Labels:
-        whole = states[:, 0] if self.read == "first" else _mean(states, valid)
-        return self.label(self.drop(torch.tanh(self.pool(whole))))
+        return self.label(self.drop(torch.tanh(self.pool(self._whole(states, valid)))))
 
-
-def _mean(states: States, valid: Valid | None) -> Float[Tensor, "batch width"]:
-    if valid is None:
-        return states.mean(1)
-    return (states * valid[:, :, None]).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)
+    def _whole(self, states: States, valid: Valid | None) -> Float[Tensor, "batch width"]:
+        if self.read == "first":
+            return states[:, 0]
+        if valid is None:
+            return states.mean(1) if self.read == "mean" else states.amax(1)
+        if self.read == "max":
+            seen = valid | ~valid.any(1, keepdim=True)  # a text of padding alone is nothing, but not an error
+            return hide(states, seen[:, :, None]).amax(1)
+        return (states * valid[:, :, None]).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)

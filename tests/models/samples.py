@@ -45,7 +45,7 @@ BASES: dict[type, Any] = {
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"key_heads": 1}, {"bias": False, "size": 4}],
     DecoderOnly: [{"tied": False}, {"pairs": True}, {"cap": 2.0}],
-    BERT: [{"head": NameLabel(3)}, {"head": NameLabel(3, "mean")}],
+    BERT: [{"head": NameLabel(3)}, {"head": NameLabel(3, "mean")}, {"head": NameLabel(3, "max")}],
     Transformer: [{"target_vocab": 7, "decoder_layers": 1, "tied": False}, {"logit_bias": True, "key_heads": 1}],
     RNN: [{"target_vocab": 7}, {"tied": False}, {"layers": 1}],
     RNNWriter: [{"tied": False}, {"layers": 1}],
