@@ -286,7 +286,8 @@ def main() -> None:
     asked = arguments()
     before = json.loads(asked.json.read_text()) if asked.json.exists() else {"studies": {}}
     document = {
-        "command": " ".join(["python", *sys.argv]),
+        "command": f"python benchmarks/text/trees.py --data ud_partut --steps {asked.steps}"
+        + (" --genres ud_en_ewt" if asked.genres else ""),
         "machine": machine(),
         "signatures": signatures(),
         "studies": before["studies"],
