@@ -30,7 +30,7 @@ from regard.train import AdamW, Cosine, Report, Training
 def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
     return Plan(
         data=LabelFiles(train=train, valid=valid),
-        task=Classify(smoothing=0.1),
+        task=Classify(smoothing=0.1, blind=0.1),
         model=BERT(
             width=128,
             layers=2,
