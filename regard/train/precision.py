@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from regard.core.machine import has_fast_bfloat16
+from regard.core.errors import ConfigError
+from regard.core.machine import compiler, has_fast_bfloat16
 from regard.parts.blocks import Block
 from regard.train.settings import Training
 
@@ -44,7 +45,10 @@ def choose(training: Training, work: int, steps: int | None, *, fixed_shape: boo
     seconds = 60 * training.minutes if training.minutes is not None else math.inf
     if steps is not None:
         seconds = min(seconds, 6 * work * steps / EAGER_FLOPS)
-    long = seconds >= WORTH_COMPILING and fixed_shape
+    can_compile = device != "cpu" or compiler() is not None
+    if training.compile == "always" and not can_compile:
+        raise ConfigError("training.compile: always needs a C++ compiler, and none is installed; auto does without")
+    long = seconds >= WORTH_COMPILING and fixed_shape and can_compile
     compiled = training.compile == "always" or (training.compile == "auto" and long)
     fast = has_fast_bfloat16(device)
     large = compiled or work >= WORTH_BFLOAT16
