@@ -44,7 +44,9 @@ def compare_models(problem: Problem, quick: bool, console: Console) -> None:
     with console.status("comparing with the models of scikit-learn …") as status:
         measure, found = compare(problem, WAY, folds, lambda line: status.update(escape(line)), OF_SCIKIT_LEARN)
     console.print(comparison_grid(measure, found, folds))
-    console.print("\n[dim]On a table as easy as this all are close. This one can also say where its answers come from.[/]")
+    console.print(
+        "\n[dim]On a table as easy as this all are close. This one can also say where its answers come from.[/]"
+    )
 
 
 def write_wines(out: Path) -> tuple[Path, Path]:

@@ -1,6 +1,7 @@
 """Precision: bfloat16 where the processor has it and products are large, compiled where that repays."""
 
 import math
+import warnings
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ class Precision:
 
     def prepare(self, model: nn.Module) -> None:
         """Compile each block by itself: all blocks are alike, so one compilation of seconds serves every layer."""
+        if self.bfloat16:  # norms keep their weights in float32, which is meant, and of which torch warns
+            warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")
         if self.compiled:
             for block in model.modules():
                 if isinstance(block, Block):
