@@ -17,7 +17,7 @@ CITIES = ("Rome", "Oslo", "Lima")
 def fill(folder: Path) -> None:
     """Write them all."""
     text = "To be, or not to be: that is the question. The cat sat on the mat.\n" * 40
-    for name in ("corpus.txt", "test.txt", "tinyshakespeare.txt"):
+    for name in ("corpus.txt", "test.txt"):
         (folder / name).write_text(text)
     for name, times in (("a", 10), ("v", 2), ("test", 1), ("new", 1)):
         german = GERMAN * times
