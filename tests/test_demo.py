@@ -56,7 +56,7 @@ def test_it_shows_peers_evidence_alignment_and_what_to_type_next(demo: tuple[Pat
     out, told = demo
     for words in ("random forest", "NPT in_context", "Known rows that it was told by", "What it looked at"):
         assert words in told
-    for command in (f"regard view {out / 'wine'}", f"regard generate {out / 'python'}"):
+    for command in (f"regard view {out}", f"regard generate {out / 'python'}"):
         assert command in told
     assert "Traceback" not in told
 

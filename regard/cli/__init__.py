@@ -2,5 +2,8 @@
 
 from regard.cli import look, runs, setup, study, tables, training, use
 from regard.cli.main import main
+from regard.cli.panels import arrange
+
+arrange()
 
 __all__ = ["look", "main", "runs", "setup", "study", "tables", "training", "use"]

@@ -24,7 +24,7 @@ def what_next(runs: Sequence[Path], seconds: float, console: Console, *, may_sta
         f'echo "le 14 juillet 1989" | regard translate {dates}',
         f'regard generate {python} --prompt "class "',
         f"regard show {dates}",
-        f"regard view {wine} {dates} {python}",
+        f"regard view {shlex.quote(str(runs[0].parent))}",
     ):
         console.print(f"    {line}", markup=False)
     if may_stay and has_screen():
