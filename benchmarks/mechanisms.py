@@ -98,6 +98,13 @@ def translators() -> str:
     return table(("model", "BLEU, lower-cased", "training"), rows)
 
 
+def reports() -> str:
+    """Studies whose reports are kept in docs/studies, each in a folder with its report.md, by their titles."""
+    found = sorted((ROOT / "docs" / "studies").glob("*/report.md"))
+    lines = [f"- [{path.read_text().splitlines()[0].lstrip('# ')}]({path.parent.name}/report.md)" for path in found]
+    return "\n".join(lines) or "None is kept here yet."
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "scale": curves("scale", "size", "size of a head"),
     "residuals": curves("residuals", "depth", "blocks"),
@@ -111,4 +118,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "cache": cache,
     "across": translators,
     "rnn": translators,
+    "reports": reports,
 }

@@ -24,8 +24,9 @@ class Command:
 
 
 def pages() -> list[str]:
-    """Named from the root: first those about one thing."""
-    found = sorted((ROOT / "docs").glob("**/*.md"), key=lambda path: (path.parent.name not in FIRST, path))
+    """Named from the root: first those about one thing. Reports of studies tell what was done, not what to do."""
+    found = [path for path in (ROOT / "docs").glob("**/*.md") if path.name != "report.md"]
+    found.sort(key=lambda path: (path.parent.name not in FIRST, path))
     return [str(path.relative_to(ROOT)) for path in [*found, ROOT / "README.md"]]
 
 

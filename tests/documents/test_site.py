@@ -75,4 +75,4 @@ def test_what_was_measured_is_what_is_measured():
     assert kept.keys() == found.keys()
     for name, curves in found.items():
         for what, values in curves.items():
-            assert values == pytest.approx(kept[name][what], rel=0.05, abs=1e-4), f"{name}, {what}"
+            assert values == pytest.approx(kept[name][what], rel=0.05, abs=3e-3), f"{name}, {what}"
