@@ -1,5 +1,6 @@
 """The demo as a newcomer meets it, on the quick way; and what it must never do to other people's folders."""
 
+import socket
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import regard as package
 from regard.demo import after, python
 from regard.demo.tour import STEPS
 from regard.run import load_run
+from regard.view.answers import Desk
 from tests.command import regard
 
 
@@ -101,13 +103,19 @@ def test_where_there_is_a_screen_the_page_is_opened_and_served(monkeypatch: pyte
     from rich.console import Console
 
     opened, served = [], []
+
+    def serve(desk: Desk, place: socket.socket, host: str) -> None:
+        place.close()
+        served.append([run.path.name for run in desk.runs])
+
     monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setattr(after, "serve", lambda desk, place, host: served.append(place.close()))
+    monkeypatch.setattr(after, "serve", serve)
     monkeypatch.setattr(after, "has_screen", lambda: True)
     runs = [tmp_path / name for name in STEPS]
     after.what_next(runs, 1.0, Console(quiet=True), may_stay=True)
-    assert len(served) == 1
+    assert served == [["dates", "python", "wine"]], "the example is the translator's"
     assert opened[0].startswith("http://127.0.0.1:")
+    assert opened[0].endswith("/#text=am+3.+Oktober+1990")
     after.what_next(runs, 1.0, Console(quiet=True), may_stay=False)
     assert len(served) == 1, "a quick demo ends"
 

@@ -5,9 +5,11 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 from rich.console import Console
 
+from regard.demo.dates import EXAMPLE
 from regard.view.answers import Desk
 from regard.view.server import bind, serve
 from regard.view.shown import Shown
@@ -24,7 +26,7 @@ def what_next(runs: Sequence[Path], seconds: float, console: Console, *, may_sta
         f'echo "le 14 juillet 1989" | regard translate {dates}',
         f'regard generate {python} --prompt "class "',
         f"regard show {dates}",
-        f"regard view {shlex.quote(str(runs[0].parent))}",
+        f'regard view {shlex.quote(str(runs[0].parent))} --input "{EXAMPLE}"',
     ):
         console.print(f"    {line}", markup=False)
     if may_stay and has_screen():
@@ -45,7 +47,8 @@ def stay(runs: Sequence[Path], console: Console) -> None:
     import webbrowser
 
     place = bind(HOST, None)
-    address = f"http://{HOST}:{place.getsockname()[1]}/"
+    address = f"http://{HOST}:{place.getsockname()[1]}/#{urlencode({'text': EXAMPLE})}"
     console.print(f"\nThe last one is open at {address} (Ctrl-C ends it)")
     webbrowser.open(address)
-    serve(Desk([Shown(path) for path in runs]), place, HOST)
+    first = sorted(runs)  # as `regard view` has them: the translator, whose example the address holds, comes first
+    serve(Desk([Shown(path) for path in first]), place, HOST)
