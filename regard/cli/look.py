@@ -158,9 +158,12 @@ def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:
 
 def runs_in(path: Path) -> list[Path]:
     """The folder itself where it holds a model, else the runs that lie in it."""
+    if any((path / name).exists() for name in ("config.yaml", "config.json", "metrics.jsonl")):
+        return [path]
     inside = sorted(config.parent for config in path.glob("*/config.yaml"))
-    is_one = any((path / name).exists() for name in ("config.yaml", "config.json"))
-    return [path] if is_one or not inside else inside
+    if not inside:
+        raise ConfigError(f"{path}: is no run folder and holds none; `regard train` and `regard fit` make them")
+    return inside
 
 
 def read_given(text: str | None, target: str | None, cells: tuple[str, ...]) -> "Given | None":
