@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs clean
 
 demo: .venv/installed
 	$(BIN)/regard demo
@@ -18,6 +18,10 @@ lint: .venv/ready-for-tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+docs: .venv/ready-for-docs
+	$(BIN)/mkdocs build --quiet
+	@echo "open build/site/index.html"
+
 # torch is asked for by its exact version first, so that nothing else can bring another build of it.
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -27,6 +31,10 @@ lint: .venv/ready-for-tests
 
 .venv/ready-for-tests: .venv/installed
 	$(PIP) --editable '.[dev]'
+	touch $@
+
+.venv/ready-for-docs: .venv/installed
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 clean:

@@ -1,7 +1,7 @@
-"""The tables of the README, made from the documents that the benchmarks wrote.
+"""The tables of the README and of docs/, made from the documents that the benchmarks wrote.
 
-python benchmarks/readme.py             write them into README.md
-python benchmarks/readme.py --check     exit 1 where README.md says something else
+python benchmarks/readme.py             write them into the pages
+python benchmarks/readme.py --check     exit 1 where a page says something else
 """
 
 import json
@@ -9,8 +9,10 @@ import statistics
 import sys
 from pathlib import Path
 
+import mechanisms
+
 HERE = Path(__file__).parent
-README = HERE.parent / "README.md"
+PAGES = [HERE.parent / "README.md", *sorted((HERE.parent / "docs").glob("**/*.md"))]
 RESULTS = [HERE / "text" / "results", HERE / "images" / "results"]
 
 # What is learned, the score that is shown, and how it is called.
@@ -48,26 +50,27 @@ def spread(values: list[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{places}f}"
 
 
-TABLES = {"learned": learned}
+TABLES = {"learned": learned, **mechanisms.TABLES}
 
 
 def filled(page: str) -> str:
     """The page with every table between its marks made anew."""
     for name, make in TABLES.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        before, _, rest = page.partition(begin)
-        _, _, after = rest.partition(end)
-        page = f"{before}{begin}{make()}\n{end}{after}"
+        if begin in page:
+            before, _, rest = page.partition(begin)
+            _, _, after = rest.partition(end)
+            page = f"{before}{begin}{make()}\n{end}{after}"
     return page
 
 
 def main(arguments: list[str]) -> None:
-    page = README.read_text()
-    if "--check" in arguments:
-        if filled(page) != page:
-            sys.exit("README.md: its tables are not those of the results; run benchmarks/readme.py")
-        return
-    README.write_text(filled(page))
+    for path in PAGES:
+        page = path.read_text()
+        if "--check" not in arguments:
+            path.write_text(filled(page))
+        elif filled(page) != page:
+            sys.exit(f"{path.name}: its tables are not those of the results; run benchmarks/readme.py")
 
 
 if __name__ == "__main__":

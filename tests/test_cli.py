@@ -51,12 +51,28 @@ def test_help_does_not_import_torch():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+def test_every_verb_stands_in_one_panel_of_the_help(capsys: pytest.CaptureFixture):
+    from regard.cli.app import app
+    from regard.cli.panels import PANELS
+
+    placed = [verb for verbs in PANELS.values() for verb in verbs]
+    assert sorted(placed) == sorted(set(app) - {"-h"})
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = capsys.readouterr().out
+    assert [told.index(title) for title in PANELS] == sorted(told.index(title) for title in PANELS)
+    assert "False" not in told
+
+
 @pytest.mark.usefixtures("in_empty_folder")
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
         (["trian"], 2, 'Did you mean "train"?'),
-        (["train", "dates"], 2, "--out requires an argument"),
+        (["train", "dates"], 2, "train dates: --out is missing; `regard train dates --help` tells what it is"),
+        (["train", "dates", "--out"], 2, "--out requires an argument"),
+        (["train", "dates", "--ot", "x"], 2, "Did you mean --out instead of --ot?"),
+        (["show"], 2, "show: RUN is missing; `regard show --help` tells what it is"),
         (["train", "dates", "--out", "x", "--ressume"], 2, "Did you mean --resume?"),
         (["train", "dates", "--out", "x", "--model.layerz", "3"], 2, "'model.layerz'; did you mean 'layers'?"),
         (["train", "dates", "--out", "x", "--modl.layers", "3"], 2, "'modl'; did you mean 'model'?"),

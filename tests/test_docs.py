@@ -6,12 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from PIL import Image
-
-from tests.command import regard
-from tests.images.make import write_classes
-
 ROOT = Path(__file__).parents[1]
 
 
@@ -49,31 +43,6 @@ def test_every_link_in_the_documents_leads_somewhere():
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page}: {target}"
-
-
-def test_python_in_the_readme_runs(tmp_path: Path):
-    """Each block goes on from the one before, in a folder where the dates have been learned a little."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    words = ["--steps", "3", "--data.train", "64", "--data.valid", "8", "--data.test", "8"]
-    out = tmp_path / "runs" / "dates"
-    subprocess.run([sys.executable, "-m", "regard", "train", "dates", "--out", out, *words], check=True)
-    done = subprocess.run([sys.executable, "-c", "\n".join(blocks)], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-def test_commands_about_images_in_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    section = (ROOT / "README.md").read_text().partition("## Images\n")[2].partition("\n## ")[0]
-    commands = [line.partition("#")[0].split()[1:] for line in section.splitlines() if line.startswith("    regard ")]
-    assert [words[0] for words in commands] == ["train", "classify", "evaluate"]
-    monkeypatch.chdir(tmp_path)
-    for name, count in (("photos", 12), ("test", 4)):
-        write_classes(tmp_path / name, count)
-    (tmp_path / "new").mkdir()
-    for file in ("a.png", "b.jpg"):
-        Image.new("RGB", (30, 20), "red").save(tmp_path / "new" / file)
-    quick = ["--steps", "2", "--model.width=16", "--model.layers=1"]
-    for words in commands:
-        assert regard(*words, *(quick if words[0] == "train" else [])) == 0, words
 
 
 def test_the_tables_of_the_readme_are_those_of_the_results():

@@ -1,6 +1,9 @@
 """The command line: verbs, each a few lines that call the library. Nothing heavy is imported before a verb needs it."""
 
-from regard.cli import look, runs, study, tables, training, use
+from regard.cli import look, runs, setup, study, tables, training, use
 from regard.cli.main import main
+from regard.cli.panels import arrange
 
-__all__ = ["look", "main", "runs", "study", "tables", "training", "use"]
+arrange()
+
+__all__ = ["look", "main", "runs", "setup", "study", "tables", "training", "use"]

@@ -8,12 +8,20 @@ import regard
 
 Changes = Annotated[dict[str, Any] | None, Parameter(parse=False)]  # dotted settings, which `main` takes out first
 
+
+def told(value: Any) -> str | None:
+    """A default as help shows it; that a flag is off, or a list empty, goes without saying."""
+    if value is None or value is False or value in ((), ""):
+        return None
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 app = App(
     name="regard",
     version=regard.__version__,
     help_format="plaintext",  # reading Markdown would cost 50 ms
-    default_parameter=Parameter(negative=(), consume_multiple=True),
-    help="Every transformer from one attention operator: train it, look inside, ship it.",
+    default_parameter=Parameter(negative=(), consume_multiple=True, show_default=told),
+    help="Every transformer from one attention operator: train it, look inside, ship it. Begin with `regard demo`.",
     help_epilogue="Settings of a run are dotted options, such as --model.layers 6 --model.attention BigBird. "
     "--debug shows the traceback of an error.",
 )

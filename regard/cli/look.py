@@ -33,7 +33,7 @@ def view(
     Parameters
     ----------
     runs
-        Run folders, or Hugging Face folders; several are compared.
+        Run folders, or Hugging Face folders; several are compared. A folder of runs stands for all of them.
     input
         A text to begin with; for a run on images, a picture file.
     target
@@ -147,13 +147,23 @@ def plot(
 
 
 def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Folders that are there; what they hold is found out when it is asked for."""
+    """Folders that are there, one of runs standing for all in it; what they hold is found out when it is asked for."""
     if not runs:
-        raise ConfigError("name a run folder to look at, such as runs/demo")
+        raise ConfigError("name a run folder to look at, such as runs/demo/dates")
     for path in runs:
         if not path.is_dir():
             raise ConfigError(f"{path}: there is no such run folder")
-    return runs
+    return tuple(run for path in runs for run in runs_in(path))
+
+
+def runs_in(path: Path) -> list[Path]:
+    """The folder itself where it holds a model, else the runs that lie in it."""
+    if any((path / name).exists() for name in ("config.yaml", "config.json", "metrics.jsonl")):
+        return [path]
+    inside = sorted(config.parent for config in path.glob("*/config.yaml"))
+    if not inside:
+        raise ConfigError(f"{path}: is no run folder and holds none; `regard train` and `regard fit` make them")
+    return inside
 
 
 def read_given(text: str | None, target: str | None, cells: tuple[str, ...]) -> "Given | None":

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, MissingArgumentError
 
 from regard.cli.app import app
 from regard.core.errors import ConfigError, UserError
@@ -67,10 +67,22 @@ def read_value(name: str, text: str) -> Any:
         raise ConfigError(f"{name}: {text!r} is not a value") from None
 
 
+def missing(error: MissingArgumentError) -> str:
+    """Which word is not there, and where to read about it; where one is only misspelt, the library says so."""
+    if error.argument is None or error.keyword is not None or "Did you mean" in str(error):
+        return str(error)
+    verb = " ".join(error.command_chain or ())
+    name = error.argument.name
+    shown = name.removeprefix("--").upper() if error.argument.field_info.is_positional else name
+    return f"{verb}: {shown} is missing; `regard {verb} --help` tells what it is"
+
+
 def complain(error: Exception) -> int:
     """One line for a person; gives the exit code."""
     if isinstance(error, UserError):
         line, code = str(error), error.exit_code
+    elif isinstance(error, MissingArgumentError):
+        line, code = missing(error), 2
     elif isinstance(error, CycloptsError):
         line, code = str(error), 2
     elif isinstance(error, OSError):

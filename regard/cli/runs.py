@@ -11,12 +11,12 @@ from regard.core.errors import ConfigError
 
 @app.command
 def demo(*, out: Path = Path("runs/demo"), quick: bool = False) -> int:
-    """Train a small date translator from nothing and show what it attends to: about a minute.
+    """Read a table, learn to translate dates and learn to write, each with what it looked at: about two minutes.
 
     Parameters
     ----------
     out
-        Run folder to write; what an earlier demo left there is replaced.
+        Folder for the three runs; what an earlier demo left there is replaced.
     quick
         A few steps only, to see that everything runs.
     """

@@ -1,5 +1,6 @@
 """Verbs that train: each settles a recipe with the user's changes and makes a run of it."""
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,7 +88,17 @@ class Run:
         if self.processes != 1 and not is_rank():
             return run_as_ranks(self.processes, sys.argv[1:])
         report = train(plan, self.out, resume=self.resume, overwrite=self.overwrite)
-        return 128 + report.stopped_by if report.stopped_by else 0
+        if report.stopped_by:
+            return 128 + report.stopped_by
+        self.tell_next(plan)
+        return 0
+
+    def tell_next(self, plan: "Plan") -> None:
+        from regard.cli.next_step import next_step
+
+        told = next_step(plan.task, self.out)
+        if told and os.environ.get("RANK", "0") == "0":
+            print(told, file=sys.stderr)
 
 
 @train.command(name="dates")

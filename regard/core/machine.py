@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import shutil
 import signal
+import sys
 import threading
 
 
@@ -26,6 +28,12 @@ def has_fast_bfloat16(device: str = "cpu") -> bool:
     if device.startswith("cuda"):
         return torch.cuda.is_bf16_supported()
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def compiler() -> str | None:
+    """The C++ compiler that torch.compile would call, where there is one."""
+    usual = "clang++" if sys.platform == "darwin" else "g++"
+    return shutil.which(os.environ.get("CXX") or usual)
 
 
 def best_device() -> str:

@@ -132,7 +132,11 @@ def _family_for(config: Any) -> Family:
         raise ConfigError(f"{type(config).__name__} cannot be written as a Hugging Face folder; GPT, BERT and ViT can")
     for name in ("pairs", "cap", "recall"):
         if getattr(config, name):
-            raise ConfigError(f"{name}: {getattr(config, name)} has no place in a Hugging Face folder")
+            raise ConfigError(
+                f"model.{name}: {getattr(config, name)} has no place in a Hugging Face folder; one of the Llama kind "
+                "has: train with --model GPT --model.position Rotary --model.norm RMSNorm --model.feed SwiGLU "
+                "--model.bias false"
+            )
     if isinstance(config.position, Learned):
         return FAMILIES["gpt2"]
     if isinstance(config.position, Rotary):

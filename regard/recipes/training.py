@@ -77,6 +77,8 @@ def _finish(ready: Prepared, report: Report, folder: RunFolder, ranks: Ranks) ->
             best = report.progress.best
             scores = ready.score(load_run(folder.path), math.nan if best is None else best)
             folder.log(step=report.progress.step, **scores)
+            told = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+            print(f"{folder.path}: {told} (see card.md there)", file=sys.stderr)
             write_text(folder.path / "card.md", card(ready.plan, report, scores, folder.path))
 
 

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,9 +37,13 @@ class Compared:
 
 
 def compare(
-    problem: Problem, way: Way, folds: int, say: Callable[[str], None] = lambda line: None
+    problem: Problem,
+    way: Way,
+    folds: int,
+    say: Callable[[str], None] = lambda line: None,
+    others: Mapping[str, Peer] | None = None,
 ) -> tuple[str, list[Compared]]:
-    """The measure, and every model's, the best first."""
+    """The measure, and every model's, the best first; without `others` ours stand beside all that are installed."""
     Columns.learn(problem.features, way.kinds_of(problem))
     if not 2 <= folds <= len(problem.target):
         raise ConfigError(f"--folds: must be at least 2 and at most the {len(problem.target):,} rows, not {folds}")
@@ -48,7 +52,7 @@ def compare(
     splits = list(_folds(problem, codes, folds, way.seed))
     measure = _measure(codes, splits) if problem.classifies else "rmse"
     found = []
-    for name, answer in _models(problem, codes, way):
+    for name, answer in _models(problem, codes, way, peers() if others is None else others):
         say(f"{name} …")
         found.append(_compared(name, answer, measure, codes, splits))
     best_first = -1 if measure == "auc" else 1
@@ -66,10 +70,10 @@ def _measure(codes: np.ndarray, splits: list[Fold]) -> str:
     return "auc" if all(len(np.unique(codes[asked])) > 1 for _, asked in splits) else "accuracy"
 
 
-def _models(problem: Problem, codes: np.ndarray, way: Way) -> Iterator[tuple[str, Answer]]:
+def _models(problem: Problem, codes: np.ndarray, way: Way, others: Mapping[str, Peer]) -> Iterator[tuple[str, Answer]]:
     for mode in dict.fromkeys(("in_context", way.mode)):
         yield f"NPT {mode}", _ours(problem, replace(way, mode=mode))
-    for name, peer in peers().items():
+    for name, peer in others.items():
         yield name, _other(problem, codes, peer, way)
 
 

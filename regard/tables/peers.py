@@ -69,14 +69,19 @@ def lightgbm(cells: Cells, classifies: bool, seed: int) -> Any:
     return (LGBMClassifier if classifies else LGBMRegressor)(random_state=seed, verbose=-1)
 
 
+OF_SCIKIT_LEARN: dict[str, Peer] = {
+    "linear": linear,
+    "nearest neighbours": neighbours,
+    "random forest": random_forest,
+    "histogram boosting": histogram_boosting,
+}
+
+
 def peers() -> dict[str, Peer]:
     """Those that are here."""
     others = {"CatBoost": catboost, "XGBoost": xgboost, "LightGBM": lightgbm}
     return {
-        "linear": linear,
-        "nearest neighbours": neighbours,
-        "random forest": random_forest,
-        "histogram boosting": histogram_boosting,
+        **OF_SCIKIT_LEARN,
         **{name: peer for name, peer in others.items() if find_spec(peer.__name__) is not None},
     }
 

@@ -20,7 +20,9 @@ NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "
 
 
 def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    table = Table(*heads, title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table = Table(
+        *heads, title=title, title_justify="left", header_style="bold", box=None, pad_edge=False, min_width=len(title)
+    )
     for row in rows:
         table.add_row(*(_cell(cell) for cell in row))
     return table

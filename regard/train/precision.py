@@ -1,13 +1,15 @@
 """Precision: bfloat16 where the processor has it and products are large, compiled where that repays."""
 
 import math
+import warnings
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
-from regard.core.machine import has_fast_bfloat16
+from regard.core.errors import ConfigError
+from regard.core.machine import compiler, has_fast_bfloat16
 from regard.parts.blocks import Block
 from regard.train.settings import Training
 
@@ -27,6 +29,8 @@ class Precision:
 
     def prepare(self, model: nn.Module) -> None:
         """Compile each block by itself: all blocks are alike, so one compilation of seconds serves every layer."""
+        if self.bfloat16:  # norms keep their weights in float32, which is meant, and of which torch warns
+            warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")
         if self.compiled:
             for block in model.modules():
                 if isinstance(block, Block):
@@ -44,7 +48,10 @@ def choose(training: Training, work: int, steps: int | None, *, fixed_shape: boo
     seconds = 60 * training.minutes if training.minutes is not None else math.inf
     if steps is not None:
         seconds = min(seconds, 6 * work * steps / EAGER_FLOPS)
-    long = seconds >= WORTH_COMPILING and fixed_shape
+    can_compile = device != "cpu" or compiler() is not None
+    if training.compile == "always" and not can_compile:
+        raise ConfigError("training.compile: always needs a C++ compiler, and none is installed; auto does without")
+    long = seconds >= WORTH_COMPILING and fixed_shape and can_compile
     compiled = training.compile == "always" or (training.compile == "auto" and long)
     fast = has_fast_bfloat16(device)
     large = compiled or work >= WORTH_BFLOAT16

@@ -40,7 +40,8 @@ class Screen:
         self._seconds = seconds
         left = seconds / done - seconds if done else 0.0
         of = f" of {steps:,}" if steps else ""
-        told = f"loss {loss:.4f}  {self.speed:,.0f} {self.unit}/s  {clock(left)} left"
+        speed = f"{self.speed:,.0f} {self.unit}/s  " if self.speed else ""  # the first step tells none
+        told = f"loss {loss:.4f}  {speed}{clock(left)} left"
         self._bar.update(self._task, completed=done, description=f"step {step:,}{of}", told=told)
         if self._bar.disable and (time.monotonic() - self._line_at > QUIET_SECONDS or done >= 1):
             self._line_at = time.monotonic()

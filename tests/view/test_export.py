@@ -150,3 +150,18 @@ def test_mistakes_of_plot_are_one_line(
     assert told in err
     assert err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_of_runs_stands_for_all_of_them(tmp_path: Path, runs: Runs) -> None:
+    for name in ("gpt", "transformer"):
+        (tmp_path / "several" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "several" / name).symlink_to(runs[name])
+    assert regard("view", tmp_path / "several", "--export", tmp_path / "all.html") == 0
+    shown = kept((tmp_path / "all.html").read_text())["api/runs"]["runs"]
+    assert [Path(one["name"]).name for one in shown] == ["gpt", "transformer"]
+
+
+def test_a_folder_without_any_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert regard("view", tmp_path, "--export", tmp_path / "all.html") == 2
+    assert "is no run folder and holds none" in capsys.readouterr().err
+    assert not (tmp_path / "all.html").exists()

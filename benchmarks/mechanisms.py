@@ -1,0 +1,122 @@
+"""The tables of the pages on mechanisms, from docs/measured.json and the documents that the benchmarks wrote."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def read(path: str) -> Any:
+    return json.loads((ROOT / path).read_text())
+
+
+def short(value: float) -> str:
+    """Three digits; whole numbers and small counts as they are."""
+    if value == int(value) and abs(value) < 1e4:
+        return str(int(value))
+    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.0e}"
+
+
+def curves(name: str, along: str, called: str) -> Callable[[], str]:
+    """A row for each curve, a column for each point."""
+
+    def make() -> str:
+        found = read("docs/measured.json")[name]
+        rows = [[what, *map(short, values)] for what, values in found.items() if what != along]
+        return table([called, *map(short, found[along])], rows)
+
+    return make
+
+
+def pairs(name: str, heads: Sequence[str]) -> Callable[[], str]:
+    return lambda: table(heads, [(what, short(value)) for what, value in read("docs/measured.json")[name].items()])
+
+
+def experts() -> str:
+    found = read("docs/measured.json")["experts"]
+    named = {"first": "at first", "last": "after 300 batches"}
+    rows = [(named[when], f"{max(shares):.1%}", f"{min(shares):.1%}") for when, shares in found.items()]
+    return table(("", "busiest", "idlest"), rows)
+
+
+def cost() -> str:
+    rows = read("benchmarks/results/attention.json")["rows"]
+    lengths = sorted({row["length"] for row in rows})
+    cells = {(row["attention"], row["length"]): row for row in rows}
+
+    def shown(kind: str, length: int) -> str:
+        row = cells.get((kind, length))
+        return f"{row['seconds']:.3g} s, {row['peak_bytes'] / 1e6:.0f} MB" if row else "–"
+
+    kinds = dict.fromkeys(row["attention"] for row in rows)
+    heads = ["attention", *(f"{length:,} tokens" for length in lengths)]
+    return table(heads, [[kind, *(shown(kind, length) for length in lengths)] for kind in kinds])
+
+
+def longest() -> str:
+    rows = read("benchmarks/results/attention.json")["rows"]
+    most = max(row["length"] for row in rows)
+    at_most = [row for row in rows if row["length"] == most]
+    return table(
+        ("attention", "seconds", "megabytes"),
+        [(row["attention"], f"{row['seconds']:.3g}", f"{row['peak_bytes'] / 1e6:.0f}") for row in at_most],
+    )
+
+
+def cache() -> str:
+    found = read("benchmarks/text/results/decoding.json")
+    jobs = {
+        f"write {found['going_on']['tokens']} tokens": found["going_on"],
+        f"translate {found['translating']['sentences']:,} sentences": found["translating"],
+    }
+    return table(
+        ("", "with a cache", "without", "times"),
+        [
+            (what, f"{job['cache_seconds']:.1f} s", f"{job['no_cache_seconds']:.1f} s", job["times"])
+            for what, job in jobs.items()
+        ],
+    )
+
+
+def translators() -> str:
+    jobs = {
+        "Transformer": "multi30k_de_en",
+        "RNN with attention": "multi30k_de_en_rnn_attention",
+        "RNN without": "multi30k_de_en_rnn",
+    }
+    rows = []
+    for name, job in jobs.items():
+        [result] = read(f"benchmarks/text/results/{job}.json")["results"]
+        rows.append((name, f"{result['scores']['bleu_lower']:.1f}", f"{result['trained'] / 60:.0f} min"))
+    return table(("model", "BLEU, lower-cased", "training"), rows)
+
+
+def reports() -> str:
+    """Studies whose reports are kept in docs/studies, each in a folder with its report.md, by their titles."""
+    found = sorted((ROOT / "docs" / "studies").glob("*/report.md"))
+    lines = [f"- [{path.read_text().splitlines()[0].lstrip('# ')}]({path.parent.name}/report.md)" for path in found]
+    return "\n".join(lines) or "None is kept here yet."
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "scale": curves("scale", "size", "size of a head"),
+    "residuals": curves("residuals", "depth", "blocks"),
+    "norms": curves("norms", "depth", "blocks"),
+    "feed": pairs("feed", ("", "departure from linear")),
+    "masks": pairs("masks", ("", "largest change")),
+    "positions": pairs("positions", ("", "largest difference")),
+    "experts": experts,
+    "cost": cost,
+    "longest": longest,
+    "cache": cache,
+    "across": translators,
+    "rnn": translators,
+    "reports": reports,
+}

@@ -1,0 +1,46 @@
+"""Verbs about regard itself: what it finds on this machine, and completion of its words in a shell."""
+
+from pathlib import Path
+from typing import Literal
+
+from regard.cli.app import app
+
+
+@app.command
+def doctor(*, json: bool = False) -> int:
+    """Look whether all is here that regard needs, and what would make it faster.
+
+    Each line is ok, a hint, or broken; only what is broken makes the exit code 1.
+
+    Parameters
+    ----------
+    json
+        Print one JSON object.
+    """
+    from regard.doctor import as_dict, as_lines, examine
+
+    findings = examine(Path())
+    if json:
+        import json as writer
+
+        print(writer.dumps(as_dict(findings)))
+    else:
+        for line in as_lines(findings):
+            print(line)
+    return int(any(one.state == "broken" for one in findings))
+
+
+@app.command
+def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
+    """Print a script that completes verbs, options and files in a shell.
+
+    For bash: regard completion bash > ~/.local/share/bash-completion/completions/regard
+    For zsh: regard completion zsh > a folder of $fpath, as _regard
+    For fish: regard completion fish > ~/.config/fish/completions/regard.fish
+
+    Parameters
+    ----------
+    shell
+        The shell to write for.
+    """
+    print(app.generate_completion(shell=shell), end="")

@@ -1,0 +1,72 @@
+"""Text: a language model of characters learns from sources that are on every machine with Python, and then writes."""
+
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+import regard
+from regard.core.files import write_text
+from regard.data.corpus import Corpus
+from regard.decode import Sampling
+from regard.models import GPT
+from regard.recipes import Plan, language, train_language_model
+from regard.run import load_run
+
+CHARACTERS = 600_000  # to learn from, at most
+PROMPT = "def "
+
+
+def show(out: Path, quick: bool, console: Console) -> int:
+    text = sources(CHARACTERS // 6 if quick else CHARACTERS)
+    file, place = out / "python.txt", out / "python"
+    write_text(file, text)
+    console.print(
+        f"{len(text):,} characters of Python's standard library, one character after the other: which is next?"
+    )
+    console.print("Everything, from letters to indentation, it has to find out by itself.\n")
+    report = train_language_model(plan(file, quick), place, overwrite=True)
+    if report.stopped_by:
+        return 128 + report.stopped_by
+    run = load_run(place)
+    console.print("\nWhat it writes (it has learned for less than a minute, from one short text):\n")
+    console.print(PROMPT, end="", markup=False)
+    for piece in run.generate(PROMPT, 40 if quick else 360, Sampling(temperature=0.7, seed=3)):
+        console.print(piece, end="", markup=False)
+    console.print()
+    return 0
+
+
+def plan(file: Path, quick: bool) -> Plan:
+    """The usual recipe with a smaller model and less time."""
+    usual = language((str(file),))
+    assert isinstance(usual.data, Corpus)
+    assert isinstance(usual.model, GPT)
+    return replace(
+        usual,
+        data=replace(usual.data, length=128, valid_share=0.05),
+        model=replace(usual.model, width=128, layers=4, dropout=0.0),
+        training=replace(usual.training, minutes=0.05 if quick else 0.6, check_every=100),
+    )
+
+
+def sources(most: int) -> str:
+    """The first modules of the standard library by name; where its sources are not kept, the package's own."""
+    text, length = [], 0
+    for module in modules():
+        text.append(module[: most - length])
+        length += len(text[-1])
+        if length == most:
+            break
+    return "".join(text)
+
+
+def modules() -> Iterator[str]:
+    for folder in (Path(sysconfig.get_path("stdlib")), Path(regard.__file__).parent):
+        for file in sorted(folder.glob("*.py")) + sorted(folder.glob("*/*.py")):
+            text = file.read_bytes()
+            if file.is_relative_to(folder / "test") or not text.isascii():  # few characters are learned sooner
+                continue
+            yield text.decode()

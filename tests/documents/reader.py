@@ -1,0 +1,131 @@
+"""A reader who types what the pages say, with little patience: every command runs, for as short as it can."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.run import loaded
+from regard.study import pool
+from regard.study.folder import Job, StudyFolder
+from regard.study.work import work
+from regard.tables import compare
+from regard.tables.peers import OF_SCIKIT_LEARN
+from regard.view import server
+from tests.command import regard
+from tests.documents.pages import Command, every_command
+
+SMALL = {"--steps": "2", "--model.width": "16", "--training.batch": "4"}
+TEXT = {**SMALL, "--model.layers": "1", "--data.length": "16"}
+# What makes a verb quick: options that take the place of the page's own, or join them.
+QUICK: dict[tuple[str, ...], dict[str, str]] = {
+    ("train", "dates"): {**SMALL, "--data.train": "64", "--data.valid": "8", "--data.test": "8"},
+    ("train", "lm"): TEXT,
+    ("train", "fill"): TEXT,
+    ("train", "translate"): {**SMALL, "--model.layers": "2"},
+    ("train", "summarise"): {**SMALL, "--model.layers": "2"},
+    ("train", "classify"): {**SMALL, "--model.layers": "1"},
+    ("train", "image"): {**SMALL, "--model.layers": "1"},
+    ("fit",): {"--time-limit": "1"},
+    ("compare",): {"--time-limit": "1", "--folds": "2"},
+    ("pretrain", "tables"): {
+        **SMALL, "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16", "--model.cell-layers": "1",
+        "--data.budget": "600", "--data.most-rows": "64", "--data.groups": "4",
+    },
+    ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm"},
+    ("study", "scale"): {
+        "--steps": "8", "--sizes": "4x1 8x1 16x1 16x2", "--data.length": "16", "--training.batch": "4",
+    },
+    ("study", "distance"): {"--steps": "2", "--seeds": "1", "--distances": "1 2", "--lengths": "16"},
+    ("study", "heads"): {"--batches": "1"},
+}  # fmt: skip
+ELSEWHERE = {("demo",): "tests/test_demo.py"}
+
+
+class Reader:
+    """In a folder of his own; what a page takes for granted he makes first, by the command of the page that tells."""
+
+    def __init__(self, patch: pytest.MonkeyPatch):
+        self.patch = patch
+        self.makers: dict[str, Command] = {}
+        for command in every_command():
+            out = command.option("--out")
+            if out and command.words[1] in ("train", "fit", "pretrain") and "--show-settings" not in command.words:
+                self.makers.setdefault(out, command)
+        patch.setattr(pool, "_run", in_this_process)
+        patch.setattr(server, "serve", lambda *_: None)  # the place is bound and told; nobody waits for a browser
+        patch.setattr(compare, "peers", lambda: OF_SCIKIT_LEARN)
+        patch.setattr(loaded, "write_targets", write_little)
+
+    def run(self, command: Command) -> None:
+        """Run a command; its exit code must be 0."""
+        words = list(command.words)
+        if words[0] in ("make", "pip", "mkdir", "python"):
+            return
+        verb = _verb(words[words.index("regard") + 1 :])
+        if verb in ELSEWHERE:
+            return
+        self.make_all([word for word in words if word != command.option("--out")])
+        words = quick(words, verb)
+        if words[0] == "torchrun" or "--processes" in words:
+            self._in_processes(words)
+            return
+        with self.patch.context() as patch:
+            given = Path(command.file).read_bytes() if command.file else (command.echoed or "").encode()
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+            assert regard(*words[1:]) == 0, f"{command.page}: {' '.join(words)}"
+
+    def make_all(self, words: Sequence[str]) -> None:
+        """Runs that are spoken of and are not there yet."""
+        for word in words:
+            if word in self.makers and not Path(word).exists():
+                self.run(self.makers[word])
+
+    def python(self, page: str, blocks: Sequence[str]) -> None:
+        """Blocks go on from one another; searches for the best take a second."""
+        for block in blocks:
+            self.make_all(re.findall(r'load\("([^"]+)"\)', re.sub(r"#.*", "", block)))
+        code = re.sub(r"time_limit=\d+", "time_limit=1", "\n".join(blocks))
+        exec(compile(code, page, "exec"), {"__name__": "page"})
+
+    def _in_processes(self, words: list[str]) -> None:
+        command = ["-m", "torch.distributed.run", *words[1:]] if words[0] == "torchrun" else ["-m", *words]
+        one = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, env=one)
+        assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+
+
+def quick(words: list[str], verb: tuple[str, ...]) -> list[str]:
+    """The command with options that make it short; an option of several values is one text here."""
+    if "--show-settings" in words:
+        return words
+    for option, value in QUICK.get(verb, {}).items():
+        if option in words:
+            place = words.index(option) + 1
+            words = [*words[:place], *value.split(), *words[place + 1 :]]
+        else:
+            words = [*words, option, *value.split()]
+    return [*words, "--overwrite"] if verb[0] in ("train", "fit", "pretrain") else words
+
+
+def write_little(
+    model: Any, tokenizer: Any, texts: Any, longest: int, *, write: Any = loaded.write_targets, **more: Any
+) -> Any:
+    """What has learned nothing does not know when to end."""
+    return write(model, tokenizer, texts, min(longest, 12), **more)
+
+
+def _verb(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(words[: 2 if words[0] in ("train", "study", "pretrain") else 1])
+
+
+def in_this_process(folder: StudyFolder, waiting: list[Job], processes: int, say: object, right: bool) -> None:
+    """The runs of a study, without seconds to start each."""
+    for job in waiting:
+        assert work(folder.path, job.key, right=right) == 0

@@ -1,0 +1,55 @@
+"""The files that the pages speak of, as small as they can be."""
+
+import random
+from pathlib import Path
+
+from PIL import Image
+
+from tests.conllu import chain
+from tests.images.make import write_classes
+
+GERMAN = ["Zwei Hunde spielen .", "Der Hund sieht die Katze .", "Die Katze schläft .", "Ein Mann liest ."]
+ENGLISH = ["two dogs play .", "the dog sees the cat .", "the cat sleeps .", "a man reads ."]
+MOODS = ["good\twhat a fine day", "bad\tnever again", "good\tthe cat sat on the mat", "bad\tit rained and rained"]
+CITIES = ("Rome", "Oslo", "Lima")
+
+
+def fill(folder: Path) -> None:
+    """Write them all."""
+    text = "To be, or not to be: that is the question. The cat sat on the mat.\n" * 40
+    for name in ("corpus.txt", "test.txt"):
+        (folder / name).write_text(text)
+    for name, times in (("a", 10), ("v", 2), ("test", 1), ("new", 1)):
+        german = GERMAN * times
+        (folder / f"{name}.de").write_text("".join(f"{line}\n" for line in german))
+        (folder / f"{name}.en").write_text("".join(f"{line}\n" for line in ENGLISH * times))
+        (folder / f"{name}.conllu").write_text("".join(map(chain, german)))
+    (folder / "english.conllu").write_text("".join(map(chain, ["To be or not", "the cat sat on the mat"] * 4)))
+    for name, times in (("train.tsv", 12), ("test.tsv", 3)):
+        (folder / name).write_text("".join(f"{line}\n" for line in MOODS * times))
+    (folder / "new.txt").write_text("what a day\nnever\n")
+    documents = [f"{one} {other}\t{one}\n" for one in ENGLISH for other in ENGLISH]
+    for name in ("pairs.tsv", "dev.tsv", "test_pairs.tsv"):
+        (folder / name).write_text("".join(documents))
+    (folder / "documents.txt").write_text("".join(f"{line}\n" for line in ENGLISH))
+    _tables(folder)
+    _images(folder)
+
+
+def _tables(folder: Path) -> None:
+    dice = random.Random(0)
+    for name, rows in (("houses", 70), ("new", 10), ("test", 30)):
+        lines = ["area,city,zip,price"]
+        for _ in range(rows):
+            area, city = dice.randint(40, 200), dice.choice(CITIES)
+            price = 10 * area + 500 * CITIES.index(city) + dice.randint(0, 50)
+            lines.append(f"{area},{city},{dice.choice((1010, 1020, 1030))},{price}")
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+
+def _images(folder: Path) -> None:
+    for name, count in (("photos", 12), ("test", 4)):
+        write_classes(folder / name, count)
+    (folder / "new").mkdir()
+    for file in ("new/a.png", "new/b.jpg", "cat.jpg"):
+        Image.new("RGB", (30, 20), "red").save(folder / file)
