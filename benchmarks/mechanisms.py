@@ -85,6 +85,28 @@ def cache() -> str:
     )
 
 
+def beside_generate() -> str:
+    found = read("benchmarks/text/results/decoding.json")["beside_generate"]
+    rows = []
+    for way, name in {"greedy": "greedy", "beam_5": "beam of 5"}.items():
+        ours, *theirs = ((key, took) for key, took in found[way].items() if key.endswith("_seconds"))
+        at_once = [f"{took:.1f} s ({key.split('_')[1]} at once)" for key, took in theirs]
+        rows.append((name, f"{ours[1]:.1f} s", ", ".join(at_once), found[way]["times"]))
+    return table(("", "regard", "`generate`", "times, against its fastest"), rows)
+
+
+def trees() -> str:
+    told = read("benchmarks/text/results/trees.json")["studies"]["translation"]["summary"]
+
+    def shown(figure: dict[str, float], places: int) -> str:
+        return f"{figure['mean']:.{places}f} ± {figure['deviation']:.{places}f}"
+
+    return table(
+        ("places of the source", "loss", "chrF"),
+        [(name, shown(row["loss"], 3), shown(row["chrf"], 1)) for name, row in told.items()],
+    )
+
+
 def translators() -> str:
     jobs = {
         "Transformer": "multi30k_de_en",
@@ -116,6 +138,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "cost": cost,
     "longest": longest,
     "cache": cache,
+    "beside generate": beside_generate,
+    "trees": trees,
     "across": translators,
     "rnn": translators,
     "reports": reports,
