@@ -88,6 +88,7 @@ def test_only_the_tree_tells_what_a_word_hangs_from(tmp_path: Path):
     data += ["--trees", tmp_path / "train.conllu", "--valid-trees", tmp_path / "valid.conllu"]
     small = ["--data.tokenizer=WordPiece", "--data.tokenizer.vocab=30", "--model.width=32", "--model.feed.hidden=64"]
     small += ["--model.dropout=0", "--training.average=0", "--training.optimiser.rate=0.005", "--task.smoothing=0"]
+    small += ["--task.blind=0"]
     scores = {}
     for position in ("Tree", "NoPosition", "Sinusoid"):
         out, more = tmp_path / position, ["--steps=200", "--training.schedule.warmup=20", "--model.heads=2"]
