@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.core.errors import at_least
@@ -12,7 +14,10 @@ from regard.parts.embed import Words
 from regard.parts.masks import Causal, Padding
 from regard.parts.positions import Places, Position, Sinusoid, Tree
 from regard.parts.start import begin
+from regard.parts.taps import taps
 from regard.parts.trunk import Trunk
+
+TOGETHER = 32  # sources read at once before writing: fewer are slower to multiply, more wait for the longest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +110,20 @@ class TransformerModel(nn.Module):
 
     def begin(self, source: Source, valid: SourceValid | None = None, places: Places | None = None) -> Reading:
         """The state for `step`: the source is read once."""
-        return Reading(self.encode(source, valid, places), valid, Cache(len(self.decoder.blocks)))
+        memory = self._encode_by_width(source, valid) if places is None else self.encode(source, valid, places)
+        return Reading(memory, valid, Cache(len(self.decoder.blocks)))
+
+    def _encode_by_width(self, source: Source, valid: SourceValid | None) -> Memory:
+        """What `encode` gives, some rows at a time: where rows come sorted, few of them are read as far as the longest.
+
+        What nobody may look at, beyond the width of a group, is zero. A listener hears all rows in one pattern.
+        """
+        if valid is None or len(source) <= TOGETHER or any(tap.watched for tap in taps(self).values()):
+            return self.encode(source, valid)
+        ends = (valid * torch.arange(1, source.shape[1] + 1, device=source.device)).amax(1).clamp(min=1)
+        groups = zip(source.split(TOGETHER), valid.split(TOGETHER), ends.split(TOGETHER), strict=True)
+        read = [self.encode(words[:, : end.max()], shown[:, : end.max()]) for words, shown, end in groups]
+        return torch.cat([F.pad(some, (0, 0, 0, source.shape[1] - some.shape[1])) for some in read])
 
     def step(self, tokens: Tokens, state: Reading) -> tuple[Logits, Reading]:
         return self.decode(tokens, state.memory, state.valid, state.cache), state

@@ -9,6 +9,7 @@ import regard.models.gpt
 import regard.models.transformer
 from regard.models import GPT, RNN, Transformer
 from regard.parts import Additive, Attention, Causal, Nearby
+from regard.parts.taps import listen
 from tests.helpers import close, every_small, name_of
 from tests.models.leaks import check_no_future_leak
 from tests.models.samples import BASES, Writer, every_variation, name_of_model, writes
@@ -53,6 +54,23 @@ def test_a_selected_state_goes_on_with_the_selected_rows(config):
     whole = writer(torch.cat([tokens[rows], more], 1))
     close(answers, whole[:, 5:6], 2e-5)
     close(again, whole[first, 6:], 2e-5)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_many_sources_are_read_in_groups_and_answered_as_alone(in_order):
+    """Groups are as wide as their longest text; one of them is empty."""
+    torch.manual_seed(0)
+    model = Transformer(vocab=30, width=16, layers=2, heads=2).build().eval()
+    rows = 2 * regard.models.transformer.TOGETHER + 5
+    lengths = torch.randint(0, 12, (rows,))
+    lengths = lengths.sort().values if in_order else lengths
+    source, valid = torch.randint(30, (rows, 12)), torch.arange(12) < lengths[:, None]
+    target = torch.randint(30, (rows, 4))
+    answers, _ = model.step(target, model.begin(source, valid))
+    close(answers, model(source, target, valid), 2e-5)
+    with listen(model) as heard:
+        model.begin(source, valid)
+    assert heard["encoder.0.attend.pattern"].shape == (rows, 2, 12, 12)
 
 
 def can_leak(config) -> bool:
