@@ -95,7 +95,7 @@ class LabelledImages:
     ):
         self.images, self.labels, self.rows, self.scale = images, labels, rows, scale
         self.batch_size, self.seed, self.augment = batch, seed, augment
-        self.order = Order([1] * len(rows), batch, seed)
+        self.order = Order(torch.ones(len(rows), dtype=torch.int8), batch, seed)
 
     @property
     def steps_per_epoch(self) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import torch
+from jaxtyping import Int
+from torch import Tensor
 
 from regard.core.errors import UserError
 from regard.core.machine import seed_for
@@ -15,10 +17,10 @@ from regard.core.machine import seed_for
 class Order:
     """Row numbers of each step's batch. Rows of similar size share a batch, so that little of it is padding."""
 
-    def __init__(self, sizes: Sequence[int], batch: int, seed: int):
-        if not sizes:
+    def __init__(self, sizes: Sequence[int] | Tensor, batch: int, seed: int):
+        if not len(sizes):
             raise UserError("there is nothing to train on: the data has no rows")
-        self.sizes = torch.tensor(sizes)
+        self.sizes = torch.as_tensor(sizes)
         self.batch = min(batch, len(sizes))
         self.seed = seed
         self.steps_per_epoch = len(sizes) // self.batch
@@ -26,14 +28,15 @@ class Order:
 
     def rows(self, step: int) -> list[int]:
         epoch, number = divmod(step, self.steps_per_epoch)
-        return self._epoch(epoch)[number]
+        found: list[int] = self._epoch(epoch)[number].tolist()
+        return found
 
-    def _shuffled(self, epoch: int) -> list[list[int]]:
+    def _shuffled(self, epoch: int) -> Int[Tensor, "step row"]:
         """All batches of an epoch. The few rows that fill no batch are left out, others each time."""
         dice = torch.Generator().manual_seed(seed_for("order", self.seed, epoch))
         rows = torch.randperm(len(self.sizes), generator=dice)
         rows = rows[: self.steps_per_epoch * self.batch]
         pool = 50 * self.batch  # sorted by size inside a pool, which keeps batches varied from epoch to epoch
         parts = [part[self.sizes[part].argsort(stable=True)] for part in rows.split(pool)]
-        batches = torch.cat(parts).split(self.batch)
-        return [batches[i].tolist() for i in torch.randperm(len(batches), generator=dice)]
+        batches = torch.cat(parts).int().view(-1, self.batch)
+        return batches[torch.randperm(len(batches), generator=dice)]

@@ -46,7 +46,7 @@ class Windows:
         self.length = min(length, len(tokens) - 1)
         # One window fewer than would fit, so that each epoch can begin at a place of its own.
         count = max(1, (len(tokens) - 1) // self.length - 1)
-        self.order = Order([1] * count, batch, seed)
+        self.order = Order(torch.ones(count, dtype=torch.int8), batch, seed)
         self.slack = len(tokens) - 1 - count * self.length
 
     @property

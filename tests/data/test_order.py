@@ -43,6 +43,12 @@ def test_rows_of_similar_size_share_a_batch():
     assert sum(spread) / len(spread) < 10, "at random it would be about 90"
 
 
+def test_an_epoch_of_a_long_corpus_takes_a_few_bytes_a_row():
+    order = Order(torch.ones(1_000_000, dtype=torch.int8), 32, seed=0)
+    assert order._shuffled(0).nbytes + order.sizes.nbytes <= 5 * 1_000_000
+    assert sorted(row for step in range(order.steps_per_epoch) for row in order.rows(step)) == list(range(1_000_000))
+
+
 def test_no_rows_is_a_clear_error():
     with pytest.raises(UserError, match="nothing to train on"):
         Order([], 10, seed=0)
