@@ -64,11 +64,13 @@ def _likeliest(scores: Tensor, sums: Tensor, most: int) -> tuple[Tensor, Tensor,
     """The likeliest continuations of each text, twice as many as are kept since up to half of them end here.
 
     Their sums, the beams they go on from, and their tokens. Only the best scores of a beam are made probabilities: the
-    whole vocabulary would be many times more.
+    whole vocabulary would be many times more. `scores` are used up, for as much new memory takes as long as the rest.
     """
     texts, beams = sums.shape
     top, token = scores.topk(min(most, scores.shape[-1]), -1)
-    top = (top - scores.logsumexp(-1, keepdim=True)).view(texts, beams, -1) + sums[:, :, None]
+    highest = top[:, :1]
+    nats = (top - highest) - scores.sub_(highest).exp_().sum(-1, keepdim=True).log()
+    top = nats.view(texts, beams, -1) + sums[:, :, None]
     best, spot = top.flatten(1).topk(min(most, beams * top.shape[-1]), -1)
     return best, spot // top.shape[-1], token.view(texts, -1).gather(1, spot)
 
