@@ -26,7 +26,8 @@ def describe_run(path: Path) -> str:
     metrics = read_metrics(path)
     latest = {name: line for line in metrics for name in line if name not in NOT_SCORES}
     for name, line in latest.items():
-        lines.append(f"{WORDS.get(name, name.replace('_', ' '))}: {line[name]:.4f} at step {line['step']:,}")
+        value = "not finite" if line[name] is None else f"{line[name]:.4f}"
+        lines.append(f"{WORDS.get(name, name.replace('_', ' '))}: {value} at step {line['step']:,}")
     if metrics:
         lines.append(f"all measurements: {path / METRICS}")
     return "\n".join([*lines, "", to_yaml(run.config).rstrip()])

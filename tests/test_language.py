@@ -53,6 +53,13 @@ def test_a_resumed_run_uses_the_tokens_it_has(run: Path, corpus: Path):
     assert max(line["step"] for line in read_metrics(run)) == 8
 
 
+def test_nothing_of_a_stop_text_is_shown_even_at_the_start(run: Path):
+    model = load_run(run)
+    text = "".join(model.generate("to be", 30, Sampling(seed=1)))
+    for stop in (text[:6], text[:1], text[3:20]):
+        assert "".join(model.generate("to be", 30, Sampling(seed=1), stop=(stop, "never"))) == text[: text.index(stop)]
+
+
 def test_generating_streams_stops_and_repeats(run: Path):
     model = load_run(run)
     pieces = list(model.generate("to be", 30, Sampling(seed=1)))

@@ -86,7 +86,10 @@ class Finished:
         self.texts = sorted([*self.texts, text], key=lambda text: -text.score)[: self.most]
 
     def may_improve(self, best_sum: float, length: int, power: float) -> bool:
-        """Whether the likeliest beginning could still beat the worst that is kept."""
+        """Whether the likeliest beginning beats the worst that is kept, if it goes on as it was so far.
+
+        A guess, as in Hugging Face's search: a text that would grow surer later may be given up too early.
+        """
         return len(self.texts) < self.most or best_sum / length**power > self.texts[-1].score
 
     def best(self) -> list[Hypothesis]:

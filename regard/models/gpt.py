@@ -31,6 +31,8 @@ class LeftToRight(Trunk):
         at_least(0, vocab=self.vocab)
         if self.cap is not None and not self.cap > 0:
             raise ConfigError(f"cap: must be more than 0, not {self.cap}")
+        if self.quiet and self.tied:
+            raise ConfigError("quiet: begins with words at full size, and a tied head would shout them; set tied false")
 
 
 @dataclass(frozen=True, kw_only=True)

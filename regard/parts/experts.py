@@ -1,8 +1,8 @@
 """Mixture of experts: each token goes to a few of many feed-forwards (Shazeer et al., 2017).
 
 No expert has a capacity, so no token is ever dropped. Balance comes from a lean per expert, added to the scores that
-choose (not to the weights that mix) and nudged after each training step towards the idle ones (Wang et al., 2024): the
-loss has no extra term.
+choose (not to the weights that mix) and nudged towards the idle ones by each batch that is learned from, or part of one
+(Wang et al., 2024): the loss has no extra term.
 """
 
 from dataclasses import dataclass

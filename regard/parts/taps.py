@@ -8,6 +8,8 @@ heard["decoder.3.cross.pattern"]        # batch, heads, target, source
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -28,7 +30,7 @@ class Tap(nn.Module):
 
 
 class Heard(dict[str, Tensor]):
-    """What was heard, by name: the last value at each tap. `every` keeps all of them, for decoding step by step."""
+    """What was heard, by name: the last value at each tap. `every` keeps all of them, for writing step by step."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,6 +39,12 @@ class Heard(dict[str, Tensor]):
     def note(self, name: str, value: Tensor) -> None:
         self[name] = value.detach()
         self.every.setdefault(name, []).append(self[name])
+
+    def whole(self, name: str) -> Tensor:
+        """The patterns of all steps as one, (batch, heads, query, key): what a text looked at while it was written."""
+        steps = self.every[name]
+        keys = max(step.shape[-1] for step in steps)
+        return torch.cat([F.pad(step, (0, keys - step.shape[-1])) for step in steps], -2)
 
 
 def taps(model: nn.Module) -> dict[str, Tap]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from regard.core.errors import ConfigError, at_least, share
-from regard.parts.attention import Additive, Attention, Full
+from regard.parts.attention import Attention, Full
 from regard.parts.blocks import Block, Stack
 from regard.parts.experts import Feed
 from regard.parts.feed import GELU
@@ -51,7 +51,6 @@ class Trunk:
     def block(self, number: int = 0, *, cross: bool = False) -> Block:
         """The block that stands at this place of a row, counted from 0; with `cross` one that reads a memory."""
         attention = self.alternate if self.alternate is not None and number % 2 else self.attention
-        looks_across = attention if isinstance(attention, Full | Additive) else Full()
         return Block(
             self.width,
             attend=self._heads(attention),
@@ -59,7 +58,7 @@ class Trunk:
             norm=self.norm,
             wiring=self.wiring,
             dropout=self.dropout,
-            cross=self._heads(looks_across) if cross else None,
+            cross=self._heads(attention if attention.looks_across else Full()) if cross else None,
         )
 
     def stack(

@@ -151,7 +151,7 @@ class OwnNetwork:
         """How much each known row is looked at when these rows are answered: the mean of all layers and heads."""
         with listen(self.model) as heard:
             self.tell(self.table.show(values))
-        patterns = [torch.cat(parts, 2) for name, parts in heard.every.items() if name.startswith("rows.")]
+        patterns = [heard.whole(name) for name in heard if name.startswith("rows.")]
         looks = torch.zeros(len(values), len(self.table.cells))
         looks[:, self.shown] = torch.stack(patterns).mean((0, 2))[0]
         return looks

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from regard.core.errors import ConfigError, at_least
 from regard.data import pad
 from regard.data.masked import MaskedBatch, MaskedWindows
+from regard.parts.attention.base import hide
 from regard.tasks.base import Loss
 from regard.text import Gaps, Tokenizer
 
@@ -103,6 +104,6 @@ def _chances(
         tokens, valid = pad([row for row, _ in some], gaps.tokenizer.pad)
         chosen, real = pad([places for _, places in some], 0)
         logits = model(tokens, valid, chosen=chosen).float()[..., : len(allowed)]
-        chances = logits.masked_fill(~allowed, -torch.inf).softmax(-1)
+        chances = hide(logits, allowed).softmax(-1)
         for row, own in zip(chances, real, strict=True):
             yield row[own]

@@ -54,7 +54,7 @@ def generate(
     written: list[int] = []
     shown = ""
     begun = torch.tensor([given], device=device)
-    longest_stop = max(map(len, stop), default=0)
+    held_back = max(map(len, stop), default=1) - 1
     for _, [token] in stream(model, state, begun, tokenizer.end, tokens, sampling.chooser()):  # type: ignore[arg-type]
         written.append(token)
         text = tokenizer.decode([written])[0]
@@ -63,7 +63,7 @@ def generate(
             yield text[len(shown) : cut]
             return
         # Half a character, or what may become a stop text, is held back.
-        sure = text.rstrip("\ufffd")[: len(text) - longest_stop + 1 if longest_stop else None]
+        sure = text.rstrip("\ufffd")[: max(0, len(text) - held_back)]
         if len(sure) > len(shown) and sure.startswith(shown):
             yield sure[len(shown) :]
             shown = sure

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT
@@ -113,3 +114,11 @@ def test_a_learned_position_runs_out_while_decoding_too():
     _, state = model.step(torch.zeros(1, 5, dtype=torch.long), model.begin())
     with pytest.raises(ConfigError, match=r"6.*\b5\b"):
         model.step(torch.zeros(1, 1, dtype=torch.long), state)
+
+
+def test_a_quiet_start_with_a_tied_head_is_refused():
+    """Words at full size as scores: the first loss would be hundreds of nats."""
+    with pytest.raises(ConfigError, match="tied"):
+        GPT(vocab=9, quiet=True)
+    loss = F.cross_entropy(GPT(vocab=65, quiet=True, tied=False).build()(torch.arange(60)[None])[0], torch.arange(60))
+    assert loss.item() == pytest.approx(math.log(65), abs=0.1)

@@ -8,7 +8,8 @@ from jaxtyping import TypeCheckError
 from torch import Tensor
 
 from regard.core.errors import ConfigError
-from regard.parts import Attention, BigBird, Causal, Full, Given, Packed, Padding
+from regard.parts import Attention, BigBird, Causal, Full, Given, MultiHead, Packed, Padding
+from regard.parts.attention.base import everywhere
 from tests.helpers import (
     bias_of,
     build_attention,
@@ -202,6 +203,20 @@ def test_every_attention_is_linear_in_its_values(config):
         torch.nn.init.zeros_(attend.first_value)  # its own learned value is no value of the text
     mixed = attend(q, k, 2 * v - 3 * other.double())
     close(mixed, 2 * attend(q, k, v) - 3 * attend(q, k, other.double()), 1e-9)
+
+
+def test_a_mask_that_is_the_same_for_all_queries_is_not_written_out_for_each():
+    q, k = torch.randn(2, 1, 2, 4000, 4)
+    allowed, _ = everywhere(q, k, Padding(torch.ones(1, 4000, dtype=torch.bool)), None)
+    assert allowed is not None
+    assert allowed.numel() == 4000, "and not its square"
+
+
+def test_a_model_in_bfloat16_learns_on_a_processor():
+    model = MultiHead(16, 2).bfloat16()
+    x = torch.randn(2, 5, 16, dtype=torch.bfloat16)
+    model(x, mask=Causal()).sum().backward()
+    assert model.query.weight.grad is not None
 
 
 @pytest.mark.parametrize("causal", [False, True])

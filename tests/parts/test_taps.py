@@ -35,6 +35,18 @@ def model():
 SOURCE, TARGET = torch.randint(9, (2, 7)), torch.randint(9, (2, 5))
 
 
+def test_the_whole_of_what_is_heard_step_by_step_is_what_is_heard_at_once(model):
+    with listen(model) as at_once:
+        model(SOURCE, TARGET)
+    with listen(model) as by_steps:
+        state = model.begin(SOURCE)
+        for token in TARGET.split(1, 1):
+            _, state = model.step(token, state)
+    for name in at_once:
+        assert by_steps.whole(name).shape == at_once[name].shape
+        torch.testing.assert_close(by_steps.whole(name), at_once[name], atol=1e-6, rtol=0)
+
+
 def test_a_pattern_is_batch_heads_target_source(model):
     with listen(model) as heard:
         model(SOURCE, TARGET)

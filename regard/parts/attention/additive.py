@@ -14,6 +14,7 @@ from regard.parts.masks import Mask
 class Additive:
     hides_future = True
     takes_bias = True
+    looks_across = True
 
     def build(self, heads: int, size: int) -> "AdditiveAttention":
         return AdditiveAttention(heads, size)

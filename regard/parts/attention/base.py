@@ -46,11 +46,15 @@ def weigh(scores: Tensor, allowed: Tensor | None) -> Tensor:
 
 
 def everywhere(q: Queries, k: Keys, mask: Mask | None, bias: Bias | None) -> tuple[Allowed | None, Tensor | None]:
-    """Mask and bias written out for every pair of query and key; None where there is nothing to say."""
+    """Mask and bias for every pair of query and key; None where there is nothing to say.
+
+    They are written out, but for a mask that is the same for all queries: it is asked for one.
+    """
     if mask is None and bias is None:
         return None, None
     queries, keys = q.shape[-2], k.shape[-2]
     query = torch.arange(keys - queries, keys, device=q.device)[:, None]
     key = torch.arange(keys, device=q.device)[None, :]
-    allowed = None if mask is None else mask.at(query, key)[:, None]
+    asks = query[-1:] if mask is not None and mask.same_for_all else query
+    allowed = None if mask is None else mask.at(asks, key)[:, None]
     return allowed, None if bias is None else bias.at(q, query, key)

@@ -25,6 +25,7 @@ class Full:
     grows: bool = False  # scores grow with the logarithm of the number of keys (Nakanishi, 2025)
     hides_future = True
     takes_bias = True
+    looks_across = True
 
     def build(self, heads: int, size: int) -> "FullAttention":
         return FullAttention(size**-0.5 if self.scale is None else self.scale, heads if self.grows else None)
@@ -45,7 +46,7 @@ class FullAttention(Attention):
             if mask is None and bias is None and q.shape[:-1].numel() * k.shape[-2] <= PLAIN:
                 return torch.softmax((q * self.scale) @ k.transpose(-2, -1), -1) @ v
             with torch.autocast("cpu", enabled=False):
-                return self._look(q.float(), k.float(), v.float(), mask, bias)
+                return self._look(q.float(), k.float(), v.float(), mask, bias).to(q.dtype)
         return self._look(q, k, v, mask, bias)
 
     def _look(self, q: Queries, k: Keys, v: Values, mask: Mask | None, bias: Bias | None) -> Found:

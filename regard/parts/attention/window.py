@@ -17,6 +17,7 @@ class Window:
     reach: int = 64  # a query sees itself and reach - 1 keys to either side
     hides_future = True
     takes_bias = True
+    looks_across = False
 
     def __post_init__(self) -> None:
         at_least(1, reach=self.reach)

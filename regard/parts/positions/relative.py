@@ -38,7 +38,7 @@ class RelativeCode(PositionCode):
 
 
 class DistanceBias:
-    """The query's match with the vector of a clipped distance, scaled as the scores are."""
+    """The query's match with the vector of a clipped distance, scaled as scores usually are, by the size of a head."""
 
     def __init__(self, table: Float[Tensor, "distances size"], reach: int):
         self.table, self.reach = table, reach

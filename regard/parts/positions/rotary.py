@@ -78,9 +78,10 @@ class RotaryCode(PositionCode):
         """
         if torch.compiler.is_compiling():  # then they are computed in passing
             return self._compute(x, places)
-        if self._last is None or self._last[0] is not places or self._last[1] != x.dtype:
-            self._last = places, x.dtype, *self._compute(x, places)
-        return self._last[2], self._last[3]
+        last = self._last  # another thread may replace it meanwhile
+        if last is None or last[0] is not places or last[1] != x.dtype:
+            last = self._last = places, x.dtype, *self._compute(x, places)
+        return last[2], last[3]
 
     def _compute(self, x: Tensor, places: Places) -> tuple[Tensor, Tensor]:
         size = x.shape[-1]
