@@ -51,6 +51,10 @@ def test_evaluating_gives_one_object_with_signatures(files: Path, tmp_path: Path
     told = json.loads(capsys.readouterr().out)
     assert told["pairs"] == len(PAIRS)
     assert "case:lc" in told["signatures"]["bleu_lower"]
+    assert regard("evaluate", tmp_path / "x", files / "a.tsv", "--longest", "5") == 0
+    assert "signatures.bleu_lower: nrefs:1|case:lc|" in capsys.readouterr().out
+    assert regard("evaluate", tmp_path / "x", *[files / "a.tsv"] * 3) == 2
+    assert "two parallel files or one file of pairs are needed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("more", [["--model=RNN"], ["--model=RNN", "--model.attention=Additive"],
@@ -109,6 +113,7 @@ def trees(files: Path) -> Path:
     given = {"tree": [*with_trees, "--model.position=Tree"], "beside": with_trees, "none": []}
     for out, more in given.items():
         assert regard("train", "translate", "--out", files / out, *data, *SMALL, *more) == 0
+        assert ("note: the trees are not read" in capsys.readouterr().err) == (out == "beside")
     return files
 
 
@@ -125,6 +130,9 @@ def test_trees_go_all_the_way_from_file_to_model(
     assert capsys.readouterr().out.splitlines() == answers
     assert regard("evaluate", trees / "tree", trees / "a.tsv", "--trees", trees / "a.conllu", "--longest=5") == 0
     assert f"pairs: {len(PAIRS)}" in capsys.readouterr().out
+
+    assert regard("plot", trees / "tree", "--input", "ein Hund", "--out", tmp_path / "a.png") == 1
+    assert "reads by the tree of a text, and none can be given here" in capsys.readouterr().err
 
     memory = [run.model.encode(*read) for read in some_readings(run, tmp_path)]
     assert not memory[0].allclose(memory[1]), "another tree, another reading"

@@ -48,7 +48,7 @@ def run_words(words: list[str]) -> int:
 
 
 def as_typed(line: str, verb: Callable[..., Any]) -> str:
-    """An error line that begins with the name of a setting, where the verb has an option of that name: with its dashes."""
+    """An error line that begins with the name of a setting: as the verb's option of that name, where it has one."""
     name, colon, rest = line.partition(": ")
     asked = signature(verb).parameters.values()
     options = {one.name for one in asked if one.kind is one.KEYWORD_ONLY}

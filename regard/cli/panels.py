@@ -28,10 +28,10 @@ def arrange() -> None:
         for number, verb in enumerate(several):
             if not verb.startswith("-"):
                 several[verb].sort_key = number
-    for verb in _below(app):
-        verb.help_epilogue = ""  # what it says of settings is the whole program's
-        if verb.default_command is not None:
-            verb.default_command.__doc__ = unwrapped(verb.default_command.__doc__ or "")
+    for one in _below(app):
+        one.help_epilogue = ""  # what it says of settings is the whole program's
+        if one.default_command is not None:
+            one.default_command.__doc__ = unwrapped(one.default_command.__doc__ or "")
 
 
 def _below(parent: App) -> Iterator[App]:
@@ -42,7 +42,7 @@ def _below(parent: App) -> Iterator[App]:
 
 
 def unwrapped(text: str) -> str:
-    """A docstring with each paragraph on one line, since lines that end where the source does end anywhere on a screen."""
+    """A docstring with each paragraph on one line: where the source's lines end, a screen's do not."""
     lines: list[str] = []
     for line in cleandoc(text).splitlines():
         before = lines[-1] if lines else ""

@@ -70,6 +70,7 @@ class Run:
 
     def make(self, plan: "Plan", changes: dict[str, Any] | None, train: Callable[..., "Report"]) -> int:
         """Settle the plan, then print it or run it; gives the exit code."""
+        from regard.cli.next_step import next_step
         from regard.recipes import settle
         from regard.train import is_rank, run_as_ranks
 
@@ -83,16 +84,14 @@ class Run:
             return run_as_ranks(self.processes, sys.argv[1:])
         report = train(plan, self.out, resume=self.resume, overwrite=self.overwrite)
         if report.stopped_by:
+            self.tell(f"{self.out}: stopped and saved at step {report.progress.step:,}; --resume goes on from there")
             return 128 + report.stopped_by
-        self.tell_next(plan)
+        self.tell(next_step(plan.task, self.out))
         return 0
 
-    def tell_next(self, plan: "Plan") -> None:
-        from regard.cli.next_step import next_step
-
-        told = next_step(plan.task, self.out)
-        if told and os.environ.get("RANK", "0") == "0":
-            print(told, file=sys.stderr)
+    def tell(self, line: str | None) -> None:
+        if line and os.environ.get("RANK", "0") == "0":
+            print(line, file=sys.stderr)
 
 
 @Parameter(name="*")

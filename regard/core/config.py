@@ -41,7 +41,9 @@ def from_dict(kind: Any, data: Any, where: str = "") -> Any:
         return _read_config(kind, data, where)
     if origin is Literal:
         if data not in get_args(kind):
-            raise ConfigError(f"{where}: must be one of {', '.join(map(str, get_args(kind)))}, not {reprlib.repr(data)}")
+            raise ConfigError(
+                f"{where}: must be one of {', '.join(map(str, get_args(kind)))}, not {reprlib.repr(data)}"
+            )
         return data
     if origin is tuple:
         if not isinstance(data, (list, tuple)):

@@ -21,7 +21,10 @@ from typing import Any
 from regard.core.errors import UserError, did_you_mean
 
 KINDS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
-ALSO = {".json": ".jsonl", ".ndjson": ".jsonl"}  # by other names; one whole JSON document is told apart by its first line
+ALSO = {
+    ".json": ".jsonl",
+    ".ndjson": ".jsonl",
+}  # by other names; one whole JSON document is told apart by its first line
 PACKED = (".gz", ".xz", ".zst")
 CHUNK = 1 << 18  # bytes read at a time
 
@@ -113,8 +116,8 @@ def _tabbed(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
             places = [header.index(name) for name in names]
         elif line.strip() or len(fields) > 1:  # a blank line is no row
             if len(fields) != len(header) and not (more and len(fields) > len(header)):
-                wanted = f"{len(header)} ({', '.join(header)})"
-                raise UserError(f"{path}, line {number}: needs {wanted} fields between tabs, and has {len(fields)}")
+                wanted = f"{len(header)}: {', '.join(header)}"
+                raise UserError(f"{path}, line {number}: has {len(fields)} between tabs where there should be {wanted}")
             rest = [place for place in range(len(fields)) if more and place not in places]
             yield Row(path, number, tuple(fields[place] for place in (*places, *rest)))
 
@@ -129,7 +132,9 @@ def _csv(path: Path, names: Sequence[str]) -> Iterator[Row]:
         header = next(reader, [])
         places = _places(path, [name.strip() for name in header], names)
         if not set(names) & {name.strip() for name in header}:
-            _tell_once(f"{path}: its first line is taken for the header, {' and '.join(header)} for {' and '.join(names)}")
+            _tell_once(
+                f"{path}: its first line is taken for the header, {' and '.join(header)} for {' and '.join(names)}"
+            )
         for fields in reader:
             if not fields:
                 continue

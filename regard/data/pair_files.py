@@ -73,7 +73,9 @@ def read_pair_trees(
 
 def _check_count(files: tuple[str, ...], where: str = "") -> None:
     if len(files) not in (1, 2):
-        raise ConfigError(f"{where}two parallel files or one file of pairs are needed, not {', '.join(files) or 'none'}")
+        raise ConfigError(
+            f"{where}two parallel files or one file of pairs are needed, not {', '.join(files) or 'none'}"
+        )
 
 
 def _rows(files: tuple[str, ...]) -> Iterator[Row]:

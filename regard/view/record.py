@@ -35,7 +35,9 @@ Recorder = Callable[[Run, Given], Recording]
 def record(run: Run, given: Given) -> Recording:
     """What the run answers, and what it looked at meanwhile."""
     if isinstance(getattr(run.config, "position", None), Tree):
-        raise UserError(f"{run.path}: reads by the tree of a text, and none can be given here; its training can be shown")
+        raise UserError(
+            f"{run.path}: reads by the tree of a text, and none can be given here; its training can be shown"
+        )
     recorder = RECORDERS.get(type(run.config))
     if recorder is None:
         raise UserError(f"{run.path}: holds a {type(run.config).__name__}, and what it looks at is not drawn yet")
