@@ -9,7 +9,8 @@ from regard.loading import holds_table
 from regard.run import CONFIG, METRICS, is_final, read_config, read_metrics
 
 WORDS = {
-    "loss": "training loss", "valid": "validation loss", "loss_at_the_end": "best validation loss", "exact": "exactly right", "bleu": "BLEU",
+    "loss": "training loss", "valid": "validation loss", "loss_at_the_end": "best validation loss",
+    "exact": "exactly right", "bleu": "BLEU",
     "bleu_lower": "BLEU, lower-cased", "chrf": "chrF", "macro_f1": "macro-F1", "rouge1": "ROUGE-1",
     "rouge2": "ROUGE-2", "rougeL": "ROUGE-L",
 }  # fmt: skip

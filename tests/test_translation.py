@@ -113,7 +113,6 @@ def trees(files: Path) -> Path:
     given = {"tree": [*with_trees, "--model.position=Tree"], "beside": with_trees, "none": []}
     for out, more in given.items():
         assert regard("train", "translate", "--out", files / out, *data, *SMALL, *more) == 0
-        assert ("note: the trees are not read" in capsys.readouterr().err) == (out == "beside")
     return files
 
 
@@ -148,7 +147,11 @@ def some_readings(run: Run, folder: Path) -> Iterator[tuple[Tensor, None, Places
         yield torch.full_like(places.depth, 7), None, places
 
 
-def test_trees_that_a_position_does_not_use_change_nothing(trees: Path):
+def test_trees_that_a_position_does_not_use_change_nothing_and_are_told(trees: Path, capsys: pytest.CaptureFixture):
+    data = ["--train", trees / "a.tsv", "--valid", trees / "a.tsv", "--resume"]
+    for out, told in (("beside", 1), ("tree", 0), ("none", 0)):
+        assert regard("train", "translate", "--out", trees / out, *data) == 0
+        assert capsys.readouterr().err.count("note: the trees are not read") == told
     assert (trees / "beside" / "model.safetensors").read_bytes() == (trees / "none" / "model.safetensors").read_bytes()
 
 

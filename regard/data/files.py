@@ -24,7 +24,7 @@ KINDS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
 ALSO = {
     ".json": ".jsonl",
     ".ndjson": ".jsonl",
-}  # by other names; one whole JSON document is told apart by its first line
+}  # a whole document of JSON is found out by its first line
 PACKED = (".gz", ".xz", ".zst")
 CHUNK = 1 << 18  # bytes read at a time
 

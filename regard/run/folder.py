@@ -240,5 +240,5 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 def is_final(line: Mapping[str, Any], name: str) -> bool:
-    """Whether a measurement is one of the end: the `loss` beside the scores is that of the best weights, not of a step."""
+    """Whether a measurement is of the end: the `loss` beside the scores is that of the best weights, not of a step."""
     return name == "loss" and "rate_share" not in line
