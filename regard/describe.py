@@ -1,14 +1,16 @@
 """A run folder in words."""
 
 from pathlib import Path
+from typing import Any
 
 import regard
 from regard.core.config import to_yaml
 from regard.loading import holds_table
-from regard.run import METRICS, read_metrics
+from regard.run import CONFIG, METRICS, is_final, read_config, read_metrics
 
 WORDS = {
-    "loss": "training loss", "valid": "validation loss", "exact": "exactly right", "bleu": "BLEU",
+    "loss": "training loss", "valid": "validation loss", "loss_at_the_end": "best validation loss",
+    "exact": "exactly right", "bleu": "BLEU",
     "bleu_lower": "BLEU, lower-cased", "chrf": "chrF", "macro_f1": "macro-F1", "rouge1": "ROUGE-1",
     "rouge2": "ROUGE-2", "rougeL": "ROUGE-L",
 }  # fmt: skip
@@ -23,11 +25,23 @@ def describe_run(path: Path) -> str:
         return describe(path, run)
     parameters = sum(p.numel() for p in run.model.parameters())
     lines = [f"{path}: {type(run.config).__name__}, {parameters:,} parameters"]
+    if (path / CONFIG).exists() and (command := read_config(path).get("command")):
+        lines.append(f"made by: {command}")
     metrics = read_metrics(path)
-    latest = {name: line for line in metrics for name in line if name not in NOT_SCORES}
-    for name, line in latest.items():
-        value = "not finite" if line[name] is None else f"{line[name]:.4f}"
-        lines.append(f"{WORDS.get(name, name.replace('_', ' '))}: {value} at step {line['step']:,}")
+    if trained := [line["seconds"] for line in metrics if "seconds" in line]:
+        lines.append(f"trained for {trained[-1]:,.0f} s, {metrics[-1]['step']:,} steps")
+    lines += [f"{name}: {value:.4f} at step {step:,}" for name, (value, step) in latest(metrics).items()]
     if metrics:
         lines.append(f"all measurements: {path / METRICS}")
     return "\n".join([*lines, "", to_yaml(run.config).rstrip()])
+
+
+def latest(metrics: list[dict[str, Any]]) -> dict[str, tuple[float, int]]:
+    """What was last measured, by the words for it, and at which step; what was not finite is not there."""
+    found = {}
+    for line in metrics:
+        for name, value in line.items():
+            if name not in NOT_SCORES and isinstance(value, int | float):
+                known = "loss_at_the_end" if is_final(line, name) else name
+                found[WORDS.get(known, known.replace("_", " "))] = float(value), line["step"]
+    return found

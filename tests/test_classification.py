@@ -3,12 +3,14 @@
 import io
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
 
 from regard.core.errors import UserError
 from regard.data.labelled import LabelFiles
+from regard.interop import load
 from regard.run import load_run, read_metrics
 from regard.tasks.classify import label_scores
 from tests.command import regard
@@ -45,8 +47,21 @@ def test_a_label_unseen_in_training_is_named(run: Path, tmp_path: Path, capsys: 
     (tmp_path / "b.tsv").write_text("good\tfine\ngoood\tfine\n")
     data = ["--train", run.parent / "a.tsv", "--valid", tmp_path / "b.tsv"]
     assert regard("train", "classify", "--out", tmp_path / "x", *data, *SMALL, "--steps", "1") == 1
-    error = capsys.readouterr().err
-    assert "line 2: the label 'goood' does not occur in the training files; did you mean 'good'?" in error
+    wrong = "line 2: the label 'goood' does not occur in the training files; did you mean 'good'?"
+    assert wrong in capsys.readouterr().err
+    assert regard("evaluate", run, tmp_path / "b.tsv") == 1
+    assert wrong in capsys.readouterr().err
+
+
+def test_rows_without_a_label_and_a_single_label_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture):
+    for rows, told in (
+        ("good\tfine\n\tdull\n", "line 2: has no label"),
+        ("good\tfine\n" * 20, "every row has the label 'good'; there must be two to tell apart"),
+    ):
+        (tmp_path / "x.tsv").write_text(rows)
+        assert regard("train", "classify", "--out", tmp_path / "run", "--train", tmp_path / "x.tsv", *SMALL) == 1
+        assert told in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_other_runs_name_no_labels(tmp_path: Path):
@@ -146,3 +161,17 @@ def test_nothing_can_be_held_out_of_labels_with_one_row_each(tmp_path):
     (tmp_path / "two.tsv").write_text("a\tone\nb\ttwo\n")
     with pytest.raises(UserError, match="--valid"):
         LabelFiles(train=(str(tmp_path / "two.tsv"),)).rows()
+
+
+def test_a_classifier_goes_to_hugging_face_with_its_labels_and_comes_back(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    data = ["--train", run.parent / "a.tsv", "--valid", run.parent / "a.tsv", *SMALL, *QUICK]
+    assert regard("export", run, "--to", "huggingface", "--out", tmp_path / "hf") == 2
+    [advice] = re.findall(r"train with (.*), and for labels (.*)", capsys.readouterr().err)
+    assert regard("train", "classify", "--out", tmp_path / "run", *data, *" ".join(advice).split()) == 0
+    assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0
+    texts = ["a dull day", "a fine film"]
+    here, there = load(tmp_path / "run"), load(tmp_path / "hf")
+    assert there.label_chances(texts)[0] == ("bad", "good")
+    assert there.label_chances(texts)[1].tolist() == pytest.approx(here.label_chances(texts)[1].tolist(), abs=1e-5)

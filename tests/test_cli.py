@@ -62,6 +62,24 @@ def test_every_verb_stands_in_one_panel_of_the_help(capsys: pytest.CaptureFixtur
     told = capsys.readouterr().out
     assert [told.index(title) for title in PANELS] == sorted(told.index(title) for title in PANELS)
     assert "False" not in told
+    verbs = [verb for title, own in PANELS.items() if title != "Options" for verb in own]
+    places = [told.index(f"│ {verb} ") for verb in verbs]
+    assert places == sorted(places), "in the order of a day, not of the alphabet"
+
+
+def test_help_breaks_lines_where_the_screen_ends_and_speaks_of_settings_only_where_there_are(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "300")
+    for words, told in (
+        ("evaluate", "or for a translator two parallel files or one of pairs; a summariser"),
+        ("doctor", ""),
+    ):
+        with pytest.raises(SystemExit):
+            main([words, "--help"])
+        page = capsys.readouterr().out
+        assert told in page
+        assert "dotted options" not in page
 
 
 @pytest.mark.usefixtures("in_empty_folder")
@@ -85,17 +103,29 @@ def test_every_verb_stands_in_one_panel_of_the_help(capsys: pytest.CaptureFixtur
         (["train", "dates", "--out", "x", "--model.attention", "bigbird"], 2, "did you mean 'BigBird'?"),
         (["train", "dates", "--out", "x", "--model.heads", "3"], 2, "width 128 is not divisible by heads 3"),
         (["train", "dates", "--out", "x", "--model", "Tranformer"], 2, "did you mean 'Transformer'?"),
-        (["train", "dates", "--out", "x", "--steps", "-1"], 2, "steps: must be at least 1, not -1"),
+        (["train", "dates", "--out", "x", "--steps", "-1"], 2, "regard: --steps: must be at least 1, not -1"),
+        (["train", "dates", "--out", "x", "--data.train", "-1"], 2, "regard: data.train: must be at least"),
+        (["train", "dates", "--out", "x", "--processes", "0"], 2, "regard: --processes: must be at least 1, not 0"),
+        (["train", "image", "--train", "y", "--out", "x", "--tokenizer", "z"], 2, "Unknown option: --tokenizer"),
         (["train", "dates", "--out", "x", "--training.schedule.floor", "[1,"], 2, "is not a value"),
-        (["train", "dates", "--out", "x", "--training.compile", "yes"], 2, "known: always, auto, never"),
+        (["train", "dates", "--out", "x", "--training.compile", "off"], 2, "one of auto, always, never, not False"),
         (["train", "dates", "--out", "x", "--training.optimiser.rate", "nan"], 2, "rate: must be at least 0"),
         (["train", "dates", "--out", "x", "--training.seed", "-1"], 2, "seed: must be at least 0"),
-        (["train", "dates", "--out", "x", "--epochs", "inf"], 2, "epochs: must be more than 0"),
+        (["train", "dates", "--out", "x", "--epochs", "inf"], 2, "--epochs: must be more than 0 and finite, not inf"),
         (["train", "dates", "--out", "x", "--model.width", "2020-13-45"], 2, "is not a value"),
         (["train", "dates", "--out", "x", "--model.layers", "100000000"], 2, "layers: at most 4096"),
         (["translate", "nowhere"], 1, "nowhere: there is no such folder"),
         (["show", "."], 1, "is neither a run folder"),
         (["show", "x", "--model.layers", "3"], 2, "this verb has no such settings"),
+        (["translate", "x", "--beam", "0"], 2, "--beam: must be at least 1, not 0"),
+        (["translate", "x", "--nbest", "-1", "--beam", "3"], 2, "--nbest: must be at least 1, not -1"),
+        (["summarise", "x", "--beam", "0"], 2, "--beam: must be at least 1, not 0"),
+        (["evaluate", "x", "y", "--beam", "-3"], 2, "--beam: must be at least 1, not -3"),
+        (["generate", "x", "--top-k", "0"], 2, "--top-k: must be at least 1, not 0"),
+        (["generate", "x", "--seed", str(10**30)], 2, "--seed: must be at least 0 and below 2**63"),
+        (["view", "nowhere"], 1, "nowhere: there is no such run folder"),
+        (["view", "x", "--export", "."], 1, ".: is a folder; --export needs a file, such as look.html"),
+        (["view", "x", "--export", "y/z.html"], 1, "y: there is no such folder"),
         (["export", "x", "--to", "onnx", "--out", "y"], 2, '"onnx"'),
     ],
 )
@@ -125,6 +155,11 @@ def test_translate_reads_lines_and_writes_as_many(run: Path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(b"\n") == 3
     assert regard("translate", run).stdout == b""
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(run: Path):
+    plain, marked = (regard("translate", run, stdin=mark + b"3 mai 2020\n").stdout for mark in (b"", b"\xef\xbb\xbf"))
+    assert marked == plain
 
 
 def test_bytes_that_are_not_text_are_named_by_line(run: Path):

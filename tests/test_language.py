@@ -76,8 +76,45 @@ def test_the_command_writes_the_prompt_and_what_follows(run: Path, capsys: pytes
     told = capsys.readouterr().out
     assert told.startswith("to be")
     assert told.endswith("\n")
-    assert regard("generate", run, "--tokens", "0") == 2
+    assert regard("generate", run, "--prompt", "to be", "--tokens", "0") == 2
+    assert regard("generate", run, "--prompt", "to be", "--stop", "") == 2
+    assert capsys.readouterr().out == "", "a mistake is found before anything is written"
     assert regard("generate", run, "--top-p", "2") == 2
+
+
+def test_what_the_model_never_saw_is_told(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert regard("generate", run, "--prompt", "to Ж", "--tokens", "3") == 0
+    assert "note: 1 of 4 tokens of the prompt never occur" in capsys.readouterr().err
+    (tmp_path / "x.txt").write_text("ЖЖЖЖ" * 20)
+    assert regard("evaluate", run, tmp_path / "x.txt", "--json") == 0
+    told = capsys.readouterr()
+    assert "note: 80 of 80 tokens" in told.err
+    scores = json.loads(told.out)
+    assert scores["bits_per_character"] == pytest.approx(scores["loss"] / 0.6931472, rel=1e-4)
+
+
+def test_what_has_no_meaning_for_a_language_model_is_refused(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "x.txt").write_text("a")
+    assert regard("evaluate", run, tmp_path / "x.txt") == 1
+    assert f"{tmp_path / 'x.txt'}: 1 tokens are too few" in capsys.readouterr().err
+    for option in ("--beam", "--longest"):
+        assert regard("evaluate", run, tmp_path / "x.txt", option, "5") == 2
+        assert f"{option}: {run} writes no text that is measured" in capsys.readouterr().err
+
+
+def test_show_tells_the_losses_apart(run: Path, capsys: pytest.CaptureFixture):
+    assert regard("show", run) == 0
+    told = capsys.readouterr().out
+    last = [line["loss"] for line in read_metrics(run) if "rate_share" in line][-1]
+    assert f"training loss: {last:.4f} at" in told
+    best = min(line["valid"] for line in read_metrics(run) if "valid" in line)
+    assert f"best validation loss: {best:.4f} at" in told
+    assert "made by: regard " in told
+
+
+def test_a_folder_that_is_taken_is_told_before_the_text_is_read(run: Path, capsys: pytest.CaptureFixture):
+    assert regard("train", "lm", "--data", "nowhere.txt", "--out", run, *SMALL) == 1
+    assert "already holds a run; go on with --resume, replace it with --overwrite" in capsys.readouterr().err
 
 
 def test_evaluating_what_was_kept_apart_gives_the_score_of_training(

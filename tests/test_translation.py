@@ -51,6 +51,10 @@ def test_evaluating_gives_one_object_with_signatures(files: Path, tmp_path: Path
     told = json.loads(capsys.readouterr().out)
     assert told["pairs"] == len(PAIRS)
     assert "case:lc" in told["signatures"]["bleu_lower"]
+    assert regard("evaluate", tmp_path / "x", files / "a.tsv", "--longest", "5") == 0
+    assert "signatures.bleu_lower: nrefs:1|case:lc|" in capsys.readouterr().out
+    assert regard("evaluate", tmp_path / "x", *[files / "a.tsv"] * 3) == 2
+    assert "two parallel files or one file of pairs are needed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("more", [["--model=RNN"], ["--model=RNN", "--model.attention=Additive"],
@@ -126,6 +130,9 @@ def test_trees_go_all_the_way_from_file_to_model(
     assert regard("evaluate", trees / "tree", trees / "a.tsv", "--trees", trees / "a.conllu", "--longest=5") == 0
     assert f"pairs: {len(PAIRS)}" in capsys.readouterr().out
 
+    assert regard("plot", trees / "tree", "--input", "ein Hund", "--out", tmp_path / "a.png") == 1
+    assert "reads by the tree of a text, and none can be given here" in capsys.readouterr().err
+
     memory = [run.model.encode(*read) for read in some_readings(run, tmp_path)]
     assert not memory[0].allclose(memory[1]), "another tree, another reading"
 
@@ -140,7 +147,11 @@ def some_readings(run: Run, folder: Path) -> Iterator[tuple[Tensor, None, Places
         yield torch.full_like(places.depth, 7), None, places
 
 
-def test_trees_that_a_position_does_not_use_change_nothing(trees: Path):
+def test_trees_that_a_position_does_not_use_change_nothing_and_are_told(trees: Path, capsys: pytest.CaptureFixture):
+    data = ["--train", trees / "a.tsv", "--valid", trees / "a.tsv", "--resume"]
+    for out, told in (("beside", 1), ("tree", 0), ("none", 0)):
+        assert regard("train", "translate", "--out", trees / out, *data) == 0
+        assert capsys.readouterr().err.count("note: the trees are not read") == told
     assert (trees / "beside" / "model.safetensors").read_bytes() == (trees / "none" / "model.safetensors").read_bytes()
 
 

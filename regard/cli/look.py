@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from regard.cli.app import app
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
     from regard.view.recording import Given
@@ -53,8 +54,12 @@ def view(
     from regard.view.shown import Shown
 
     given = read_given(input, target, cells)
+    if export is not None:
+        check_export(export)
     shown = [Shown(path) for path in check_runs(runs)]
     desk, given = Desk(shown), given and as_image(given, shown)
+    if cells and not any(run.describe()["kind"] == "row" for run in shown):
+        raise ConfigError("--cell: is for tables, and none of these runs holds one")
     if export is not None:
         from regard.core.files import write_text
         from regard.view.export import export_page
@@ -120,8 +125,9 @@ def plot(
         figures.save(figures.training_figure(paths), out)
         print(f"wrote {out}")
         return
-    if input is None:
-        raise ConfigError(f"--picture {picture}: needs a text to look at; give it with --input")
+    if input is None or not input.strip():
+        told = f"--picture {picture}" if input is None else "--input"
+        raise ConfigError(f"{told}: needs a text to look at; give it with --input")
     shown, recordings = [Shown(path) for path in paths], []
     given = as_image(Given(input, target), shown)
     for path, run in zip(paths, shown, strict=True):
@@ -143,7 +149,15 @@ def plot(
     else:
         figure = figures.overview_figure(first)
     figures.save(figure, out)
-    print(f"wrote {out}: {first.answer}" if first.answer else f"wrote {out}")
+    print(f"wrote {out}: {shorten(first.answer, 100, placeholder=' …')}" if first.answer else f"wrote {out}")
+
+
+def check_export(path: Path) -> None:
+    """Refuse a file that cannot be written before there is anything to write."""
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; --export needs a file, such as {path / 'look.html'}")
+    if not path.parent.is_dir():
+        raise UserError(f"{path.parent}: there is no such folder")
 
 
 def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -152,7 +166,7 @@ def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:
         raise ConfigError("name a run folder to look at, such as runs/demo/dates")
     for path in runs:
         if not path.is_dir():
-            raise ConfigError(f"{path}: there is no such run folder")
+            raise UserError(f"{path}: {'is a file, and no' if path.exists() else 'there is no such'} run folder")
     return tuple(run for path in runs for run in runs_in(path))
 
 
@@ -162,7 +176,7 @@ def runs_in(path: Path) -> list[Path]:
         return [path]
     inside = sorted(config.parent for config in path.glob("*/config.yaml"))
     if not inside:
-        raise ConfigError(f"{path}: is no run folder and holds none; `regard train` and `regard fit` make them")
+        raise UserError(f"{path}: is no run folder and holds none; `regard train` and `regard fit` make them")
     return inside
 
 

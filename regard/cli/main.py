@@ -3,6 +3,8 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from inspect import signature
 from typing import Any
 
 from cyclopts import CycloptsError, MissingArgumentError
@@ -39,7 +41,20 @@ def run_words(words: list[str]) -> int:
     elif changes:
         raise ConfigError(f"unknown option --{next(iter(changes))}: this verb has no such settings")
     run: Callable[..., Any] = command
-    return run(*bound.args, **bound.kwargs, **extra) or 0
+    try:
+        return run(*bound.args, **bound.kwargs, **extra) or 0
+    except ConfigError as error:
+        raise ConfigError(as_typed(str(error), run)) from error
+
+
+def as_typed(line: str, verb: Callable[..., Any]) -> str:
+    """An error line that begins with the name of a setting: as the verb's option of that name, where it has one."""
+    name, colon, rest = line.partition(": ")
+    asked = signature(verb).parameters.values()
+    options = {one.name for one in asked if one.kind is one.KEYWORD_ONLY}
+    options |= {field.name for one in asked if is_dataclass(one.annotation) for field in fields(one.annotation)}
+    plain = name.removeprefix("training.")
+    return f"--{plain.replace('_', '-')}: {rest}" if colon and plain in options else line
 
 
 def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:

@@ -1,9 +1,14 @@
 """The verbs in the order of a day with them, as `regard --help` shows them."""
 
-from cyclopts import Group
+import re
+from collections.abc import Iterator
+from inspect import cleandoc
 
-from regard.cli.app import app
+from cyclopts import App, Group
 
+from regard.cli.app import app, study, train
+
+RULE = re.compile(r"^-+$")  # under the title of a section of a docstring
 PANELS: dict[str, tuple[str, ...]] = {
     "Begin": ("demo", "doctor", "completion"),
     "Make": ("fit", "train", "pretrain"),
@@ -14,8 +19,40 @@ PANELS: dict[str, tuple[str, ...]] = {
 
 
 def arrange() -> None:
-    """Give every verb its panel."""
+    """Give every verb its panel and its place there; help is as wide as the screen."""
     for place, (title, verbs) in enumerate(PANELS.items()):
         panel = Group(title, sort_key=place)
-        for verb in verbs:
-            app[verb].group = (panel,)
+        for number, verb in enumerate(verbs):
+            app[verb].group, app[verb].sort_key = (panel,), number
+    for several in (train, study):
+        for number, verb in enumerate(several):
+            if not verb.startswith("-"):
+                several[verb].sort_key = number
+    for one in _below(app):
+        one.help_epilogue = ""  # what it says of settings is the whole program's
+        if one.default_command is not None:
+            one.default_command.__doc__ = unwrapped(one.default_command.__doc__ or "")
+
+
+def _below(parent: App) -> Iterator[App]:
+    for name in parent:
+        if not name.startswith("-"):
+            yield parent[name]
+            yield from _below(parent[name])
+
+
+def unwrapped(text: str) -> str:
+    """A docstring with each paragraph on one line: where the source's lines end, a screen's do not."""
+    lines: list[str] = []
+    for line in cleandoc(text).splitlines():
+        before = lines[-1] if lines else ""
+        goes_on = before.strip() and line.strip() and _indent(before) == _indent(line)
+        if goes_on and not RULE.search(before) and not RULE.search(line):
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

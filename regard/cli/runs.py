@@ -6,7 +6,7 @@ from typing import Any, Literal
 import regard
 from regard.cli.app import app
 from regard.cli.tables import evaluate_table
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 
 
 @app.command
@@ -52,6 +52,7 @@ def evaluate(
     from regard.loading import holds_table
     from regard.recipes.measure import measure
 
+    at_least(1, beam=beam, longest=longest)
     if not files:
         raise ConfigError("evaluate: name the files to measure by")
     if holds_table(run):
@@ -69,7 +70,10 @@ def print_scores(scores: dict[str, Any], as_json: bool) -> None:
         print(json.dumps(scores))
         return
     for name, value in scores.items():
-        print(f"{name}: {f'{value:.4f}' if isinstance(value, float) else value}")
+        if isinstance(value, dict):
+            print_scores({f"{name}.{part}": own for part, own in value.items()}, as_json)
+        else:
+            print(f"{name}: {f'{value:.4f}' if isinstance(value, float) else value}")
 
 
 @app.command

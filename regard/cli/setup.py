@@ -35,7 +35,9 @@ def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
     """Print a script that completes verbs, options and files in a shell.
 
     For bash: regard completion bash > ~/.local/share/bash-completion/completions/regard
+
     For zsh: regard completion zsh > a folder of $fpath, as _regard
+
     For fish: regard completion fish > ~/.config/fish/completions/regard.fish
 
     Parameters

@@ -33,8 +33,6 @@ class Run:
         Train for this long.
     seed
         Seed of every random number.
-    tokenizer
-        A tokenizer.json to cut the text with; without it one is trained on the data.
     processes
         Share every batch among this many processes: small models on few cores learn up to twice as fast.
     resume
@@ -50,7 +48,6 @@ class Run:
     epochs: float | None = None
     minutes: float | None = None
     seed: int | None = None
-    tokenizer: Path | None = None
     processes: int = 1
     resume: bool = False
     overwrite: bool = False
@@ -69,13 +66,11 @@ class Run:
         given: dict[str, Any] = {} if all(value is None for value in budget.values()) else {**budget, "fewest": 0}
         if self.seed is not None:
             given["seed"] = self.seed
-        changes: dict[str, Any] = {f"training.{name}": value for name, value in given.items()}
-        if self.tokenizer is not None:
-            changes["data.tokenizer"] = {"kind": "Given", "file": str(self.tokenizer)}
-        return changes
+        return {f"training.{name}": value for name, value in given.items()}
 
     def make(self, plan: "Plan", changes: dict[str, Any] | None, train: Callable[..., "Report"]) -> int:
         """Settle the plan, then print it or run it; gives the exit code."""
+        from regard.cli.next_step import next_step
         from regard.recipes import settle
         from regard.train import is_rank, run_as_ranks
 
@@ -89,20 +84,36 @@ class Run:
             return run_as_ranks(self.processes, sys.argv[1:])
         report = train(plan, self.out, resume=self.resume, overwrite=self.overwrite)
         if report.stopped_by:
+            self.tell(f"{self.out}: stopped and saved at step {report.progress.step:,}; --resume goes on from there")
             return 128 + report.stopped_by
-        self.tell_next(plan)
+        self.tell(next_step(plan.task, self.out))
         return 0
 
-    def tell_next(self, plan: "Plan") -> None:
-        from regard.cli.next_step import next_step
+    def tell(self, line: str | None) -> None:
+        if line and os.environ.get("RANK", "0") == "0":
+            print(line, file=sys.stderr)
 
-        told = next_step(plan.task, self.out)
-        if told and os.environ.get("RANK", "0") == "0":
-            print(told, file=sys.stderr)
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TextRun(Run):
+    """What a verb that trains on text can be told besides.
+
+    Parameters
+    ----------
+    tokenizer
+        A tokenizer.json to cut the text with; without it one is trained on the data.
+    """
+
+    tokenizer: Path | None = None
+
+    def changes(self) -> dict[str, Any]:
+        given = {} if self.tokenizer is None else {"kind": "Given", "file": str(self.tokenizer)}
+        return super().changes() | ({"data.tokenizer": given} if given else {})
 
 
 @train.command(name="dates")
-def train_dates(run: Run, *, changes: Changes = None) -> int:
+def train_dates(run: TextRun, *, changes: Changes = None) -> int:
     """Written dates in seven languages to ISO dates (generated data).
 
     Any setting can be changed with a dotted option, such as --model.layers 4 or --training.optimiser Muon;
@@ -114,7 +125,7 @@ def train_dates(run: Run, *, changes: Changes = None) -> int:
 
 
 @train.command(name="lm")
-def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
+def train_lm(run: TextRun, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
     """A language model of your own text, which `regard generate` then writes with.
 
     Any setting can be changed with a dotted option, such as --model.layers 4 or --data.tokenizer BPE;
@@ -134,7 +145,7 @@ def train_lm(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), 
 
 
 @train.command(name="fill")
-def train_fill(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
+def train_fill(run: TextRun, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
     """An encoder of your own text that fills in hidden words, for `regard fill` and for `regard train classify --init`.
 
     Any setting can be changed with a dotted option, such as --model.layers 6 or --data.tokenizer WordPiece;
@@ -155,7 +166,7 @@ def train_fill(run: Run, *, data: tuple[Path, ...], valid: tuple[Path, ...] = ()
 
 @train.command(name="translate")
 def train_translate(
-    run: Run,
+    run: TextRun,
     *,
     train: tuple[Path, ...],
     valid: tuple[Path, ...],
@@ -188,7 +199,7 @@ def train_translate(
 
 
 @train.command(name="summarise")
-def train_summarise(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+def train_summarise(run: TextRun, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
     """A summariser from documents and their summaries, for `regard summarise`.
 
     --model chooses Transformer, RNN or DecoderOnly; for long documents --model DecoderOnly --model.attention Window
@@ -211,7 +222,7 @@ def train_summarise(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...
 
 @train.command(name="classify")
 def train_classify(
-    run: Run,
+    run: TextRun,
     *,
     train: tuple[Path, ...],
     valid: tuple[Path, ...] = (),

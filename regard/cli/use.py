@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.app import app
-from regard.core.errors import ConfigError, UserError
+from regard.core.errors import ConfigError, UserError, at_least
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -145,8 +145,15 @@ def generate(
     from regard.decode import Sampling
 
     sampling = Sampling(temperature, top_k, top_p, min_p, repetition, seed)
+    loaded = load_run(run)
+    pieces = loaded.generate(prompt, tokens, sampling, stop)
+    if loaded.tokenizer is not None:
+        [given] = loaded.tokenizer.encode([prompt])
+        if unknown := loaded.tokenizer.count_unknown(given):
+            told = f"note: {unknown:,} of {len(given):,} tokens of the prompt never occur in what {run} learned from"
+            print(told, file=sys.stderr)
     sys.stdout.write(prompt)
-    for piece in load_run(run).generate(prompt, tokens, sampling, stop):
+    for piece in pieces:
         sys.stdout.write(piece)
         sys.stdout.flush()
     sys.stdout.write("\n")
@@ -167,6 +174,7 @@ def summarise(run: Path, *, beam: int = 1, longest: int = 128) -> None:
     """
     from regard.decode import Beam
 
+    at_least(1, beam=beam)
     loaded, texts = load_run(run), read_lines()
     if cut := loaded.how_many_cut(texts):
         print(f"{cut:,} of {len(texts):,} documents are longer than what is read of them: cut", file=sys.stderr)
@@ -206,6 +214,7 @@ def translate(
     """
     from regard.decode import Beam
 
+    at_least(1, beam=beam, nbest=nbest)
     if nbest > beam:
         raise ConfigError(f"--nbest {nbest}: a beam of {beam} finds only {beam}; give --beam {nbest} or more")
     loaded, texts = load_run(run), read_lines()
@@ -245,13 +254,15 @@ def read_line_trees(files: tuple[Path, ...], lines: list[str]) -> "list[Parse] |
 
 
 def read_lines() -> list[str]:
-    """Standard input as lines; bytes that are not UTF-8 are named by line."""
+    """Standard input as lines, without a byte-order mark; bytes that are not UTF-8 are named by line."""
     lines: list[str] = []
     if sys.stdin is None:
         return lines
+    if sys.stdin.isatty():
+        print("type lines, and Ctrl-D after the last", file=sys.stderr)
     for number, line in enumerate(sys.stdin.buffer, 1):
         try:
-            lines.append(line.decode("utf-8").rstrip("\r\n"))
+            lines.append(line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n"))
         except UnicodeDecodeError:
             raise UserError(f"standard input, line {number}: is not UTF-8") from None
     return lines

@@ -41,8 +41,9 @@ def from_dict(kind: Any, data: Any, where: str = "") -> Any:
         return _read_config(kind, data, where)
     if origin is Literal:
         if data not in get_args(kind):
-            known = did_you_mean(str(data)[:80], map(str, get_args(kind)))
-            raise ConfigError(f"{where}: {reprlib.repr(data)} is not a choice; {known}")
+            raise ConfigError(
+                f"{where}: must be one of {', '.join(map(str, get_args(kind)))}, not {reprlib.repr(data)}"
+            )
         return data
     if origin is tuple:
         if not isinstance(data, (list, tuple)):
@@ -149,7 +150,9 @@ def _read_config(kind: Any, data: Any, where: str) -> Any:
     try:
         return kind(**given)
     except ConfigError as error:  # a rule between fields, raised by the config itself
-        raise ConfigError(f"{where}: {error}" if where else str(error)) from None
+        told = str(error)
+        mark = "." if told.split(":")[0] in fields else ": "  # the rule names its own field, whose path is then known
+        raise ConfigError(f"{where}{mark}{told}" if where else told) from None
 
 
 def _read_scalar(kind: Any, data: Any, where: str) -> Any:

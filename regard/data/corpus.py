@@ -2,7 +2,7 @@
 
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,11 +48,19 @@ class Corpus:
         """Tokens to train on and tokens to measure by, mapped from what `encode` wrote."""
         tokens = read_tokens(folder / TRAIN)
         if self.valid:
-            return tokens, read_tokens(folder / VALID)
+            check_length(tokens, self.files)
+            return tokens, check_length(read_tokens(folder / VALID), self.valid)
         split = math.floor(len(tokens) * (1 - self.valid_share))
         if split < 2 or len(tokens) - split < 2:
             raise UserError(f"{', '.join(self.files)}: {len(tokens)} tokens are too few to learn and to measure by")
         return tokens[:split], tokens[split:]
+
+
+def check_length(tokens: np.ndarray, files: Sequence[str]) -> np.ndarray:
+    """Refuse, by name, files with too little in them."""
+    if len(tokens) < 2:
+        raise UserError(f"{', '.join(files)}: {len(tokens)} tokens are too few; there is no next one to tell")
+    return tokens
 
 
 def _sample(files: Iterator[Path]) -> Iterator[str]:

@@ -9,15 +9,22 @@ import gzip
 import io
 import json
 import lzma
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from regard.core.errors import UserError, did_you_mean
 
 KINDS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
+ALSO = {
+    ".json": ".jsonl",
+    ".ndjson": ".jsonl",
+}  # a whole document of JSON is found out by its first line
 PACKED = (".gz", ".xz", ".zst")
 CHUNK = 1 << 18  # bytes read at a time
 
@@ -38,6 +45,7 @@ def kind_of(path: Path) -> str:
     """The suffix that says how a file is laid out; a file without one is plain text."""
     name = path.name.removesuffix(path.suffix) if path.suffix in PACKED else path.name
     suffix = Path(name).suffix.lower()
+    suffix = ALSO.get(suffix, suffix)
     return suffix if suffix in KINDS else ".txt"
 
 
@@ -99,22 +107,34 @@ def _running(path: Path) -> Iterator[str]:
 
 
 def _tabbed(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
+    """Fields in the order of `names`; or, where the first line is a header with those names, wherever they stand."""
+    header, places = list(names), list(range(len(names)))
     for number, line in read_lines(path):
         fields = line.split("\t")
-        if len(fields) != len(names) and not (more and len(fields) > len(names)):
-            wanted = f"{len(names)} fields ({', '.join(names)})"
-            raise UserError(f"{path}, line {number}: has {len(fields)} fields between tabs, not {wanted}")
-        yield Row(path, number, tuple(fields))
+        if number == 1 and set(names) <= {field.strip() for field in fields}:
+            header = [field.strip() for field in fields]
+            places = [header.index(name) for name in names]
+        elif line.strip() or len(fields) > 1:  # a blank line is no row
+            if len(fields) != len(header) and not (more and len(fields) > len(header)):
+                wanted = f"{len(header)}: {', '.join(header)}"
+                raise UserError(f"{path}, line {number}: has {len(fields)} between tabs where there should be {wanted}")
+            rest = [place for place in range(len(fields)) if more and place not in places]
+            yield Row(path, number, tuple(fields[place] for place in (*places, *rest)))
 
 
 def _csv(path: Path, names: Sequence[str]) -> Iterator[Row]:
     lines = (line + "\n" for _, line in read_lines(path))
-    reader = csv.reader(lines, strict=True)
+    first = next(lines, None)
+    if first is None:
+        return
+    reader = csv.reader(chain([first], lines), delimiter=_delimiter(first, names), strict=True)
     try:
-        header = next(reader, None)
-        if header is None:
-            return
+        header = next(reader, [])
         places = _places(path, [name.strip() for name in header], names)
+        if not set(names) & {name.strip() for name in header}:
+            _tell_once(
+                f"{path}: its first line is taken for the header, {' and '.join(header)} for {' and '.join(names)}"
+            )
         for fields in reader:
             if not fields:
                 continue
@@ -123,6 +143,18 @@ def _csv(path: Path, names: Sequence[str]) -> Iterator[Row]:
             yield Row(path, reader.line_num, tuple(fields[place] for place in places))
     except csv.Error as error:
         raise UserError(f"{path}, line {reader.line_num}: is not CSV ({error})") from None
+
+
+@cache
+def _tell_once(line: str) -> None:
+    """A note on screen, however often the file is read."""
+    print(line, file=sys.stderr)
+
+
+def _delimiter(header: str, names: Sequence[str]) -> str:
+    """Of a .csv: a comma, but for a header that has the wanted names between others, as spreadsheets write it."""
+    found = (mark for mark in ",;\t" if set(names) <= {name.strip().strip('"') for name in header.split(mark)})
+    return next(found, ",")
 
 
 def _jsonl(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
@@ -134,7 +166,7 @@ def _jsonl(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path}, line {number}: is not JSON ({str(error).splitlines()[0]})") from None
         if not isinstance(record, dict):
-            raise UserError(f"{path}, line {number}: is not a JSON object")
+            raise UserError(f"{path}, line {number}: is not a JSON object; each line must be one")
         for name in names:
             if name not in record:
                 raise UserError(f"{path}, line {number}: has no {name!r}; {did_you_mean(name, record)}")

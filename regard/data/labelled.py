@@ -60,7 +60,18 @@ def read_labelled(files: Sequence[str]) -> list[Row]:
     rows = [row for file in files for row in read_rows(Path(file), ["label", "text"])]
     if not rows:
         raise UserError(f"{', '.join(files)}: no labelled texts")
+    for row in rows:
+        if not row.fields[0].strip():
+            raise UserError(f"{row}: has no label; name one, or leave the row out")
     return rows
+
+
+def check_labels(rows: Sequence[Row], labels: Sequence[str]) -> None:
+    """Refuse a label that was never learned."""
+    for row in rows:
+        if row.fields[0] not in labels:
+            told = did_you_mean(row.fields[0], labels[:20])
+            raise UserError(f"{row}: the label {row.fields[0]!r} does not occur in the training files; {told}")
 
 
 def read_row_trees(files: Sequence[str], rows: Sequence[Row]) -> list[Parse] | None:
@@ -73,7 +84,10 @@ def read_row_trees(files: Sequence[str], rows: Sequence[Row]) -> list[Parse] | N
 
 
 def labels_of(rows: Sequence[Row]) -> tuple[str, ...]:
-    return tuple(sorted({row.fields[0] for row in rows}))
+    labels = tuple(sorted({row.fields[0] for row in rows}))
+    if len(labels) < 2:
+        raise UserError(f"{rows[0].file}: every row has the label {labels[0]!r}; there must be two to tell apart")
+    return labels
 
 
 def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, longest: int) -> list[list[int]]:
@@ -91,11 +105,8 @@ def encode_trees(
 
 
 def encode_rows(rows: Sequence[Row], labels: Sequence[str], tokenizer: Tokenizer, longest: int) -> list[Labelled]:
+    check_labels(rows, labels)
     numbers = {label: number for number, label in enumerate(labels)}
-    for row in rows:
-        if row.fields[0] not in numbers:
-            told = did_you_mean(row.fields[0], labels[:20])
-            raise UserError(f"{row}: the label {row.fields[0]!r} does not occur in the training files; {told}")
     texts = encode_texts([row.fields[1] for row in rows], tokenizer, longest)
     return [(numbers[row.fields[0]], tokens) for row, tokens in zip(rows, texts, strict=True)]
 

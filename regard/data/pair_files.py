@@ -24,8 +24,7 @@ class PairFiles:
 
     def __post_init__(self) -> None:
         for name in ("train", "valid"):
-            if len(getattr(self, name)) not in (1, 2):
-                raise ConfigError(f"{name}: takes two parallel files or one file of pairs, not {getattr(self, name)}")
+            _check_count(getattr(self, name), f"{name}: ")
         both_or_neither(self.trees, self.valid_trees)
 
     def pairs(self) -> dict[str, list[Pair]]:
@@ -72,7 +71,15 @@ def read_pair_trees(
     return [parse for row, parse in zip(rows, parses, strict=True) if keep((row.fields[0], row.fields[1:]))]
 
 
+def _check_count(files: tuple[str, ...], where: str = "") -> None:
+    if len(files) not in (1, 2):
+        raise ConfigError(
+            f"{where}two parallel files or one file of pairs are needed, not {', '.join(files) or 'none'}"
+        )
+
+
 def _rows(files: tuple[str, ...]) -> Iterator[Row]:
+    _check_count(files)
     if len(files) == 1:
         yield from read_rows(Path(files[0]), ["source", "target"], more=True)
         return

@@ -40,6 +40,8 @@ class Sampling:
                 raise ConfigError(f"{name}: must be above 0 and at most 1, not {value}")
         if not self.repetition > 0:
             raise ConfigError(f"repetition: must be above 0, not {self.repetition}")
+        if self.seed is not None and not 0 <= self.seed < 2**63:
+            raise ConfigError(f"seed: must be at least 0 and below 2**63, not {self.seed}")
 
     def chooser(self) -> Choose:
         dice = torch.Generator()

@@ -1,12 +1,15 @@
 """Other tools' folders, in and out."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from regard.core.errors import UserError
 from regard.interop.image_task import image_task, write_image_task
-from regard.models import Model, ViT
+from regard.models import BERT, Model, NameLabel, ViT
+from regard.parts.positions import Learned
 from regard.run import CONFIG, TOKENIZER, Run, load_run
-from regard.tasks import ClassifyImages
+from regard.tasks import Classify, ClassifyImages, Task
 from regard.text import Tokenizer
 
 
@@ -19,11 +22,20 @@ def load(path: str | Path) -> Run:
 
     if huggingface.is_folder(path):
         found = huggingface.read(path)
-        task = image_task(path, found.config, found.extra) if isinstance(found.config, ViT) else None
+        task = _task(path, found.config, found.extra)
         return Run(path, found.config, found.model, task, _tokenizer(path, found.config), found.extra)
     if not path.is_dir():
-        raise UserError(f"{path}: there is no such folder")
+        raise UserError(f"{path}: {'is a file, and no' if path.exists() else 'there is no such'} folder")
     raise UserError(f"{path}: is neither a run folder ({CONFIG}) nor a Hugging Face folder (config.json)")
+
+
+def _task(path: Path, config: Model, extra: Mapping[str, Any]) -> Task | None:
+    """What the folder's model was trained for, where that is to name labels."""
+    if isinstance(config, ViT):
+        return image_task(path, config, extra)
+    if isinstance(config, BERT) and isinstance(config.head, NameLabel) and isinstance(config.position, Learned):
+        return Classify(labels=tuple(extra["id2label"].values()), longest=config.position.length)
+    return None
 
 
 def _tokenizer(path: Path, config: Model) -> Tokenizer | None:
@@ -45,7 +57,7 @@ def export_huggingface(run: Path, out: Path) -> None:
         raise UserError(f"{out}: already exists; choose a new folder")
     tokenizer = run / TOKENIZER
     extra = dict(loaded.extra)
-    if isinstance(loaded.task, ClassifyImages):
+    if isinstance(loaded.task, Classify | ClassifyImages):
         extra["id2label"] = dict(enumerate(loaded.task.labels))
     huggingface.write(loaded.config, loaded.model, out, tokenizer if tokenizer.exists() else None, extra)
     if isinstance(loaded.task, ClassifyImages) and isinstance(loaded.config, ViT):

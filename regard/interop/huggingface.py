@@ -26,6 +26,13 @@ from regard.models import BERT, GPT, NameLabel, ViT
 from regard.parts.norms import RMSNorm
 from regard.parts.positions import Learned, Rotary
 
+# What makes a recipe's own model into one that others know.
+KIN: dict[type, str] = {
+    BERT: "--model.position Learned --model.wiring PostNorm, and for labels --model.head.read first",
+    ViT: "--model.norm LayerNorm --model.query-norm null --model.feed GELU --model.bias true --model.recall false "
+    "--model.stem NoStem --model.pool ClassToken",
+}
+
 
 @dataclass(frozen=True)
 class Imported:
@@ -67,8 +74,7 @@ def write(
 ) -> None:
     """A folder that `transformers` loads. `extra` may name labels (`id2label`), special tokens and the `length`."""
     family = _family_for(config)
-    assert family.settings is not None
-    data = {"architectures": [family.architectures[0]], "model_type": family.model_type} | family.settings(config)
+    data = {"architectures": [family.architectures[0]], "model_type": family.model_type} | _settings(family, config)
     ours = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
     tensors = collect(fitting(family.table(config), ours), ours)
     data["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
@@ -142,6 +148,15 @@ def _family_for(config: Any) -> Family:
     if isinstance(config.position, Rotary):
         return FAMILIES["llama" if isinstance(config.norm, RMSNorm) else "gpt_neox"]
     raise ConfigError(f"position: {config.position} has no place in a Hugging Face folder; Learned and Rotary have")
+
+
+def _settings(family: Family, config: Any) -> dict[str, Any]:
+    assert family.settings is not None
+    try:
+        return family.settings(config)
+    except ConfigError as error:
+        kin = KIN.get(type(config))
+        raise ConfigError(f"{error}; one that has: train with {kin}" if kin else str(error)) from None
 
 
 def _told(config: Any, family: Family, extra: Mapping[str, Any]) -> dict[str, Any]:

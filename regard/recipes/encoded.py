@@ -1,6 +1,7 @@
 """A corpus as tokens, made ready for a run: encoded beside the folder, and moved into it once the folder is ours."""
 
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,7 +33,16 @@ def encoded(corpus: Corpus, out: Path, ranks: Ranks, resume: bool) -> Iterator[E
                 shutil.rmtree(beside, ignore_errors=True)
                 corpus.encode(beside)
         tokenizer = Tokenizer.load(place / TOKENIZER)
-        yield Encoded(tokenizer, *corpus.read(place), lambda: None if place == kept else place.replace(kept))
+        train, valid = corpus.read(place)
+        if ranks.first:
+            tell_unknown(tokenizer, valid, "the text to measure by")
+        yield Encoded(tokenizer, train, valid, lambda: None if place == kept else place.replace(kept))
     finally:
         if ranks.first:
             shutil.rmtree(beside, ignore_errors=True)
+
+
+def tell_unknown(tokenizer: Tokenizer, tokens: np.ndarray, where: str) -> None:
+    """A note on screen: a loss over what was never learned says little."""
+    if unknown := tokenizer.count_unknown(tokens):
+        print(f"note: {unknown:,} of {len(tokens):,} tokens of {where} never occur in training", file=sys.stderr)

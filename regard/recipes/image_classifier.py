@@ -24,7 +24,7 @@ from regard.models import ViT
 from regard.parts import Convolutions, Query, RMSNorm, SquaredReLU
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
-from regard.run import Run, RunFolder
+from regard.run import Run
 from regard.tasks import ClassifyImages
 from regard.tasks.classify import label_scores
 from regard.tasks.classify_images import pixel_chances
@@ -71,8 +71,6 @@ def image_classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
 
 
 def train_image_classifier(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
-    if not resume:  # before all images are decoded
-        RunFolder(out).check_free(overwrite=overwrite)
     return make_run(lambda ranks: prepare(plan, out, ranks, resume), out, resume=resume, overwrite=overwrite)
 
 
@@ -149,6 +147,8 @@ def _prepared(
     train = read_album(place / "train")
     valid = read_album(place / "valid") if data.valid else train
     labels = task.labels or tuple(sorted(set(train.labels)))
+    if len(labels) < 2:
+        raise UserError(f"{data.train[0]}: every image has the label {labels[0]!r}; there must be two to tell apart")
     rows, measured = _rows(data, train, valid)
     scale = task.scale if task.mean else Scale.of(train.images, rows)
     if ranks.first:
@@ -200,7 +200,8 @@ def tell_skipped(skipped: Sequence[str]) -> None:
         print(f"skipped: {line}", file=sys.stderr)
     if skipped:
         more = f", {len(skipped) - SHOWN:,} of them not named here" if len(skipped) > SHOWN else ""
-        print(f"{len(skipped):,} images could not be read{more}; the others are used", file=sys.stderr)
+        count = f"{len(skipped):,} image{'s' if len(skipped) > 1 else ''}"
+        print(f"{count} could not be read{more}; the others are used", file=sys.stderr)
 
 
 def measure_images(run: Run, files: tuple[str, ...]) -> dict[str, Any]:

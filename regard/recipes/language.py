@@ -15,7 +15,7 @@ from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
 from regard.run import Run
 from regard.tasks import LanguageModel
-from regard.tasks.language import language_scores
+from regard.tasks.language import count_characters, language_scores
 from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training
 
 
@@ -67,8 +67,7 @@ def _prepared(plan: Plan, length: int, model: GPT | RNNWriter, corpus: Encoded) 
     measured = Windows(valid, length, plan.training.batch)
 
     def score(run: Run, loss: float) -> dict[str, float]:
-        characters = sum(map(len, tokenizer.decode([valid[1:].tolist()])))
-        return language_scores(loss, len(valid) - 1, characters)
+        return language_scores(loss, len(valid) - 1, count_characters(tokenizer, valid[1:]))
 
     return Prepared(
         plan=replace(plan, model=replace(model, vocab=tokenizer.vocab)),

@@ -5,34 +5,41 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.labelled import read_labelled, read_row_trees
+from regard.data.corpus import check_length
+from regard.data.labelled import check_labels, read_labelled, read_row_trees
 from regard.data.masked import MaskedWindows
 from regard.data.pair_files import read_filled, read_pair_trees, read_pairs
 from regard.data.tokens import read_tokens, write_tokens
 from regard.data.windows import Windows
 from regard.decode import Beam
+from regard.recipes.encoded import tell_unknown
 from regard.recipes.image_classifier import measure_images
 from regard.recipes.summariser import score_summaries, usual_length
 from regard.run import Run, read_config
 from regard.tasks import Classify, ClassifyImages, FillMasked, LanguageModel, Summarise, Translate
 from regard.tasks.classify import label_scores
 from regard.tasks.fill import fill_scores
-from regard.tasks.language import language_scores
+from regard.tasks.language import count_characters, language_scores
 from regard.tasks.scores import rouge_protocol, signatures, translation_scores
 from regard.train import evaluate
 
 ROWS = 64  # in a batch: only speed depends on it
+LONGEST = 256  # tokens that are written for a line
 
 
 def measure(
     run: Run,
     files: tuple[str, ...],
-    longest: int = 256,
+    longest: int = LONGEST,
     *,
     beam: Beam | None = None,
     trees: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Scores, with what exactly was counted."""
+    writes = isinstance(run.task, Translate | Summarise)
+    for name, changed in (("beam", beam is not None), ("longest", longest != LONGEST)):
+        if changed and not writes:
+            raise ConfigError(f"{name}: {run.path} writes no text that is measured; leave it out")
     if trees and not isinstance(run.task, Classify | Translate):
         raise ConfigError(f"{run.path}: neither translates nor classifies texts, so {trees[0]} is of no use to it")
     if isinstance(run.task, ClassifyImages):
@@ -59,9 +66,10 @@ def _language(run: Run, files: tuple[str, ...]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokens"
         write_tokens(map(Path, files), run.tokenizer, path)
-        tokens = read_tokens(path)
+        tokens = check_length(read_tokens(path), files)
+        tell_unknown(run.tokenizer, tokens, ", ".join(files))
         nats = evaluate(run.model, LanguageModel(), Windows(tokens, length, ROWS))
-        characters = len(run.tokenizer.decode([tokens[1:].tolist()])[0])
+        characters = count_characters(run.tokenizer, tokens[1:])
         count = len(tokens) - 1
     protocol = f"windows of {length} tokens that do not overlap"
     return {**language_scores(nats, count, characters), "tokens": count, "protocol": protocol}
@@ -74,7 +82,9 @@ def _masked(run: Run, task: FillMasked, files: tuple[str, ...]) -> dict[str, Any
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokens"
         write_tokens(map(Path, files), run.tokenizer, path)
-        windows = MaskedWindows(read_tokens(path), length, run.tokenizer, task.share, ROWS)
+        tokens = check_length(read_tokens(path), files)
+        tell_unknown(run.tokenizer, tokens, ", ".join(files))
+        windows = MaskedWindows(tokens, length, run.tokenizer, task.share, ROWS)
         scores = fill_scores(run.model, windows)
         count = sum(int(batch.counted.sum()) for batch in windows.once())
     protocol = f"{task.share:.0%} of the words hidden, the same ones every time, in windows of {length} tokens"
@@ -82,7 +92,9 @@ def _masked(run: Run, task: FillMasked, files: tuple[str, ...]) -> dict[str, Any
 
 
 def _labels(run: Run, files: tuple[str, ...], trees: tuple[str, ...]) -> dict[str, Any]:
+    assert isinstance(run.task, Classify)
     rows = read_labelled(files)
+    check_labels(rows, run.task.labels)
     answers = run.classify([row.fields[1] for row in rows], read_row_trees(trees, rows))
     return {**label_scores(answers, [row.fields[0] for row in rows]), "texts": len(rows)}
 

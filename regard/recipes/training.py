@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,7 +43,11 @@ def make_run(
     overwrite: bool = False,
 ) -> Report:
     """Run a plan; the folder then holds all that `load` needs."""
-    with join_ranks() as ranks, RunFolder(out) as folder, prepare(ranks) as ready:
+    with join_ranks() as ranks, RunFolder(out) as folder, ExitStack() as stack:
+        with ranks.only_first() as first:
+            if first and not resume:  # before a corpus is read, which may take minutes
+                folder.check_free(overwrite=overwrite, instead="go on with --resume, ")
+        ready = stack.enter_context(prepare(ranks))
         plan = ready.plan
         torch.manual_seed(plan.training.seed)
         model = plan.model.build()

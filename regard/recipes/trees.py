@@ -1,5 +1,7 @@
 """Trees beside the data, where the model can read them, and none missing where it must."""
 
+import sys
+
 from regard.core.errors import ConfigError
 from regard.models import BERT, Model, Transformer
 from regard.parts import Tree
@@ -9,5 +11,8 @@ def check_trees(model: Model, given: bool) -> None:
     """Refuse a model that cannot do with the trees there are. One that may do without them is let be: to compare."""
     if given and not isinstance(model, Transformer | BERT):
         raise ConfigError(f"data.trees: a model of the kind {type(model).__name__} reads no trees; choose Transformer")
-    if not given and isinstance(getattr(model, "position", None), Tree):
+    by_tree = isinstance(getattr(model, "position", None), Tree)
+    if given and not by_tree:
+        print("note: the trees are not read; --model.position Tree makes the model read by them", file=sys.stderr)
+    if not given and by_tree:
         raise ConfigError("model.position: Tree needs the tree of each text; give them with --trees and --valid-trees")

@@ -18,6 +18,7 @@ from regard.run.folder import (
     WEIGHTS,
     Checkpoint,
     RunFolder,
+    is_final,
     read_config,
     read_metrics,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "Checkpoint",
     "Run",
     "RunFolder",
+    "is_final",
     "load_run",
     "read_config",
     "read_metrics",

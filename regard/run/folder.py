@@ -80,8 +80,11 @@ class RunFolder:
             self._clear()
         return self
 
-    def check_free(self, *, overwrite: bool) -> None:
-        """Refuse, before any work is done that would be lost, a folder that cannot be taken for a new run."""
+    def check_free(self, *, overwrite: bool, instead: str = "") -> None:
+        """Refuse, before any work is done that would be lost, a folder that cannot be taken for a new run.
+
+        `instead` is what else could be done with the run that it holds.
+        """
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: is a file; a run needs a folder")
         there = next(folder for folder in (self.path, *self.path.absolute().parents) if folder.exists())
@@ -89,7 +92,8 @@ class RunFolder:
             raise UserError(f"{self.path}: is not writable; choose another folder")
         self._refuse_foreign()
         if (self.path / CONFIG).exists() and not overwrite:
-            raise UserError(f"{self.path}: already holds a run; replace it with --overwrite, or choose another folder")
+            told = f"{instead}replace it with --overwrite, or choose another folder"
+            raise UserError(f"{self.path}: already holds a run; {told}")
 
     def _refuse_foreign(self) -> None:
         """A folder with anything in it that is not a run's is somebody's, and stays as it is."""
@@ -233,3 +237,8 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
             if isinstance(line, dict) and isinstance(line.get("step"), int):
                 lines.append(line)
     return lines
+
+
+def is_final(line: Mapping[str, Any], name: str) -> bool:
+    """Whether a measurement is of the end: the `loss` beside the scores is that of the best weights, not of a step."""
+    return name == "loss" and "rate_share" not in line

@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from regard.core.errors import at_least
+from regard.core.errors import ConfigError, at_least
 from regard.data.windows import WindowBatch
 from regard.decode import Sampling, stream
 from regard.tasks.base import Loss
@@ -35,6 +36,11 @@ def language_scores(nats: float, tokens: int, characters: int) -> dict[str, floa
     }
 
 
+def count_characters(tokenizer: Tokenizer, tokens: np.ndarray) -> int:
+    """That these tokens stand for; one that the tokenizer does not know is a character too."""
+    return len(tokenizer.decode([tokens.tolist()])[0]) + tokenizer.count_unknown(tokens)
+
+
 def generate(
     model: nn.Module,
     tokenizer: Tokenizer,
@@ -45,6 +51,14 @@ def generate(
 ) -> Iterator[str]:
     """The text that follows `prompt`, in pieces as they come; it ends before the first of the `stop` texts."""
     at_least(1, tokens=tokens)
+    if "" in stop:
+        raise ConfigError("stop: an empty text stands everywhere; name one to end before")
+    return _pieces(model, tokenizer, prompt, tokens, sampling, stop)
+
+
+def _pieces(
+    model: nn.Module, tokenizer: Tokenizer, prompt: str, tokens: int, sampling: Sampling, stop: tuple[str, ...]
+) -> Iterator[str]:
     [given] = tokenizer.encode([prompt])
     if not given:
         given = [tokenizer.end]  # a text begins where another ended

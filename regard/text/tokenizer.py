@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from tokenizers import Tokenizer as Engine
 
 from regard.core.errors import UserError
@@ -26,6 +27,11 @@ class Tokenizer:
     def mask(self) -> int:
         """The token that hides a word."""
         return self._id(MASK)
+
+    def count_unknown(self, tokens: Sequence[int] | np.ndarray) -> int:
+        """How many of these stand for something that the tokenizer has never seen; one of bytes knows everything."""
+        known = (self.engine.token_to_id(name) for name in (UNKNOWN, ALSO[UNKNOWN]))
+        return sum(int(np.count_nonzero(np.asarray(tokens) == number)) for number in known if number is not None)
 
     @property
     def special(self) -> list[int]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from regard.run import read_metrics
+from regard.run import is_final, read_metrics
 
 
 def plot_losses(run: Path) -> None:
@@ -15,12 +15,13 @@ def plot_losses(run: Path) -> None:
     metrics = read_metrics(run)
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for name, label in (("loss", "training"), ("valid", "validation")):
-        points = [(line["step"], line[name]) for line in metrics if name in line]
+        points = [(line["step"], line[name]) for line in metrics if name in line and not is_final(line, name)]
         if points:
             axes.plot(*zip(*points, strict=True), label=label, marker="." if name == "valid" else None)
     axes.set_xlabel("step")
     axes.set_ylabel("loss, nats")
-    axes.set_yscale("log")
+    if any(line.get("loss", 0) > 0 for line in metrics if line.get("loss") is not None):
+        axes.set_yscale("log")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(run / "loss.png", dpi=120)

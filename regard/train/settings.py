@@ -38,7 +38,7 @@ class Training:
         for name in ("epochs", "minutes", "clip", "save_minutes"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
-                raise ConfigError(f"{name}: must be more than 0, not {value}")
+                raise ConfigError(f"{name}: must be more than 0 and finite, not {value}")
         if self.steps is None and self.epochs is None and self.minutes is None:
             raise ConfigError("steps, epochs or minutes: one of them must say when training ends")
         share(average=self.average)

@@ -45,6 +45,36 @@ def test_every_layout_gives_the_same_rows(kind: str, tmp_path: Path):
     assert [row.fields for row in read_rows(write_as(kind, tmp_path), ["text", "label"])] == ROWS
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("header.tsv", "label\ttext\n1\ta\n2\tb\n"),
+        ("turned.tsv", "id\ttext\tlabel\n7\ta\t1\n8\tb\t2\n"),
+        ("blank.tsv", "1\ta\n\n2\tb\n\n"),
+        ("spreadsheet.csv", 'label;"text"\n1;a\n2;"b"\n'),
+        ("lines.json", '{"label": 1, "text": "a"}\n{"label": 2, "text": "b"}\n'),
+        ("lines.ndjson", '{"label": 1, "text": "a"}\n\n{"label": 2, "text": "b"}\n'),
+    ],
+)
+def test_layouts_that_people_also_have(name: str, data: str, tmp_path: Path):
+    (tmp_path / name).write_text(data)
+    assert [row.fields for row in read_rows(tmp_path / name, ["label", "text"])] == [("1", "a"), ("2", "b")]
+
+
+def test_a_header_of_a_tsv_leads_to_every_reference(tmp_path: Path):
+    (tmp_path / "x.tsv").write_text("target\tsource\ttarget 2\nt\ts\tu\n")
+    assert [row.fields for row in read_rows(tmp_path / "x.tsv", ["source", "target"], more=True)] == [("s", "t", "u")]
+
+
+def test_a_row_that_is_taken_for_a_header_is_told(tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "x.csv").write_text("good,a fine day\nbad,never again\n")
+    for _ in range(2):
+        assert [row.fields for row in read_rows(tmp_path / "x.csv", ["label", "text"])] == [("bad", "never again")]
+    assert (
+        capsys.readouterr().err.count("first line is taken for the header, good and a fine day for label and text") == 1
+    )
+
+
 @pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
 def test_every_packing_is_unpacked(packing: str, tmp_path: Path):
     text = "Größe\n" * 1000
@@ -76,7 +106,7 @@ def test_running_text_is_read_as_it_stands(text: str):
     ("name", "data", "told"),
     [
         ("x.txt", b"one\ntwo\n\xff\n", "line 3: is not UTF-8"),
-        ("x.tsv", b"a\tb\nalone\n", "line 2: has 1 fields between tabs, not 2 fields (text, label)"),
+        ("x.tsv", b"a\tb\nalone\n", "line 2: has 1 between tabs where there should be 2: text, label"),
         ("x.csv", b"text,label\na,b,c\n", "line 2: has 3 fields, the header 2"),
         ("x.csv", b"text,tag,other\na,b,c\n", "has no column 'label'"),
         ("x.csv", b'text,label\n"open,b\n', "is not CSV"),

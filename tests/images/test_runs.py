@@ -179,6 +179,14 @@ def test_what_cannot_be_meant_is_told_before_anything_is_written(run: Path, tmp_
     assert "does not occur in the training images" in capsys.readouterr().err
 
 
+def test_one_class_is_none_to_tell_apart(tmp_path: Path, capsys: pytest.CaptureFixture):
+    write_classes(tmp_path / "one", 4)
+    for file in (tmp_path / "one" / "lying").iterdir():
+        file.unlink()
+    assert regard("train", "image", "--train", tmp_path / "one", "--out", tmp_path / "x", *SMALL) == 1
+    assert "every image has the label 'upright'; there must be two to tell apart" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("sizes", "chosen"),
     [

@@ -79,11 +79,13 @@ def test_a_signal_finishes_the_step_saves_and_exits_with_its_code(name: str, unb
     words = [sys.executable, "-m", "regard", "train", "dates", "--out", str(out), "--steps", "100000"]
     words += [f"--training.{key}={value}" for key, value in options.items()]
     words += ["--data.train=40", "--data.valid=8", "--data.test=4", "--model.width=16", "--model.layers=1"]
-    child = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: len(read_metrics(out)) > 3)
     child.send_signal(number)
-    assert child.wait(timeout=20) == 128 + number
+    _, told = child.communicate(timeout=20)
+    assert child.returncode == 128 + number
     saved = json.loads((RunFolder(out).checkpoints()[-1] / "progress.json").read_text())["step"]
+    assert f"stopped and saved at step {saved:,}; --resume goes on from there" in told
     assert saved == max(line["step"] for line in read_metrics(out)), "the last finished step is the saved one"
     assert load_run(out).translate(["3 mai 2020"]), "and the weights can be used"
 

@@ -84,6 +84,7 @@ def test_the_command_writes_a_file(runs: Runs, tables: tuple[Path, Path], tmp_pa
         (("RUN", "--target", "x"), "--target: is what was written for an --input"),
         (("RUN", "--cell", "area"), "--cell area: must be COLUMN=value"),
         (("RUN", "--cell", "a=1", "--input", "b"), "--cell and --input"),
+        (("RUN", "--cell", "a=1"), "--cell: is for tables, and none of these runs holds one"),
         (("RUN", "--host", "256.1.1.1"), "cannot be served"),
     ],
 )
@@ -135,6 +136,7 @@ def test_plots_of_several_runs_and_of_training(runs: Runs, tmp_path: Path) -> No
         ("gpt", ("--input", "a", "--out", "no/a.png"), "no: there is no such folder"),
         ("gpt", ("--out", "a.png"), "has logged nothing yet"),
         ("gpt", ("--picture", "head", "--out", "a.png"), "needs a text to look at"),
+        ("gpt", ("--input", " ", "--out", "a.png"), "--input: needs a text to look at"),
         ("gpt", ("--picture", "alignment", "--input", "a", "--out", "a.png"), "no alignment"),
         ("gpt", ("--picture", "head", "--look", "de.9", "--input", "a", "--out", "a.png"), "de.9: there is no such"),
         ("rnn", ("--picture", "overview", "--input", "a", "--out", "a.png"), "no attention to draw"),

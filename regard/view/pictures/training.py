@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.run import read_metrics
+from regard.run import is_final, read_metrics
 
 MOST = 1000  # points of a curve
 Point = tuple[int, float | None, float]  # step, seconds, value
@@ -19,7 +19,7 @@ def training_picture(path: Path) -> dict[str, Any]:
     samples: list[dict[str, Any]] = []
     for line in read_metrics(path):
         for name, value in line.items():
-            if name == "loss" and "rate_share" not in line:  # of no step, but of the end, beside other scores
+            if is_final(line, name):
                 name = "loss_at_the_end"
             if isinstance(value, str):
                 samples.append({"step": line["step"], "name": name, "text": value})
