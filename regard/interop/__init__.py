@@ -4,6 +4,7 @@ from pathlib import Path
 
 from regard.core.errors import UserError
 from regard.interop.image_task import image_task, write_image_task
+from regard.interop.tokenizer import read_tokenizer
 from regard.models import Model, ViT
 from regard.run import CONFIG, TOKENIZER, Run, load_run
 from regard.tasks import ClassifyImages
@@ -20,20 +21,21 @@ def load(path: str | Path) -> Run:
     if huggingface.is_folder(path):
         found = huggingface.read(path)
         task = image_task(path, found.config, found.extra) if isinstance(found.config, ViT) else None
-        return Run(path, found.config, found.model, task, _tokenizer(path, found.config), found.extra)
+        tokenizer, lacking = _tokenizer(path, found.config)
+        return Run(path, found.config, found.model, task, tokenizer, {**found.extra, **lacking})
     if not path.is_dir():
         raise UserError(f"{path}: there is no such folder")
     raise UserError(f"{path}: is neither a run folder ({CONFIG}) nor a Hugging Face folder (config.json)")
 
 
-def _tokenizer(path: Path, config: Model) -> Tokenizer | None:
-    """Their tokenizer where it has the special tokens that ours need; without it the model still runs on tokens."""
+def _tokenizer(path: Path, config: Model) -> tuple[Tokenizer | None, dict[str, str]]:
+    """Their tokenizer, or what is lacking of it: without one the model still runs on tokens."""
+    if isinstance(config, ViT):
+        return None, {}
     try:
-        tokenizer = Tokenizer.load(path / TOKENIZER) if (path / TOKENIZER).exists() else None
-    except UserError:
-        return None
-    too_many = tokenizer is not None and tokenizer.vocab > getattr(config, "vocab", 0)
-    return None if too_many else tokenizer
+        return read_tokenizer(path, config), {}
+    except UserError as error:
+        return None, {"no_tokenizer": str(error)}
 
 
 def export_huggingface(run: Path, out: Path) -> None:

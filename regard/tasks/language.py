@@ -14,6 +14,8 @@ from regard.decode import Sampling, stream
 from regard.tasks.base import Loss
 from regard.text import Tokenizer
 
+CONTEXT = 8  # tokens of what was given that what follows is read with
+
 
 @dataclass(frozen=True)
 class LanguageModel:
@@ -45,9 +47,7 @@ def generate(
 ) -> Iterator[str]:
     """The text that follows `prompt`, in pieces as they come; it ends before the first of the `stop` texts."""
     at_least(1, tokens=tokens)
-    [given] = tokenizer.encode([prompt])
-    if not given:
-        given = [tokenizer.end]  # a text begins where another ended
+    given = tokenizer.prompt(prompt)
     model.eval()
     device = next(model.parameters()).device
     state = model.begin(len(given) + tokens)  # type: ignore[operator]
@@ -56,15 +56,26 @@ def generate(
     begun = torch.tensor([given], device=device)
     longest_stop = max(map(len, stop), default=0)
     for _, [token] in stream(model, state, begun, tokenizer.end, tokens, sampling.chooser()):  # type: ignore[arg-type]
+        if token in tokenizer.ends:
+            break
         written.append(token)
-        text = tokenizer.decode([written])[0]
+        text = following(tokenizer, given, written)
         cut = min((text.find(word) for word in stop if word in text), default=-1)
         if cut >= 0:
             yield text[len(shown) : cut]
             return
+        if tokenizer.is_byte(token):
+            continue  # what a run of bytes says is known where it ends
         # Half a character, or what may become a stop text, is held back.
         sure = text.rstrip("\ufffd")[: len(text) - longest_stop + 1 if longest_stop else None]
         if len(sure) > len(shown) and sure.startswith(shown):
             yield sure[len(shown) :]
             shown = sure
-    yield tokenizer.decode([written])[0][len(shown) :]
+    yield following(tokenizer, given, written)[len(shown) :]
+
+
+def following(tokenizer: Tokenizer, given: list[int], written: list[int]) -> str:
+    """What was written after what was given: read by itself, some tokenizers drop the space that it begins with."""
+    given = given[-CONTEXT:]
+    [before, both, alone] = tokenizer.decode([given, [*given, *written], written])
+    return both[len(before) :] if both.startswith(before) else alone

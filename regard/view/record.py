@@ -18,6 +18,7 @@ from regard.parts.taps import Heard, listen, taps
 from regard.run import Run
 from regard.tasks import Classify, ClassifyImages, Summarise
 from regard.tasks.classify_images import pixel_chances
+from regard.tasks.language import following
 from regard.tasks.targets import attention
 from regard.text import Gaps, Tokenizer
 from regard.view.recording import Given, Look, Recording, Seen
@@ -76,8 +77,7 @@ def _record_language(run: Run, given: Given) -> Recording:
     """A text is read once: for its patterns, and to go on writing from."""
     tokenizer, model = _tokenizer(run), run.model
     assert isinstance(run.config, GPT)
-    [tokens] = tokenizer.encode([given.text])
-    tokens = tokens or [tokenizer.end]  # a text begins where another ended
+    tokens = tokenizer.prompt(given.text)
     _refuse_long(run, len(tokens))
     with torch.inference_mode(), listen(model) as heard:
         logits, state = model.step(torch.tensor([tokens]), model.begin(len(tokens) + GOES_ON))  # type: ignore[operator]
@@ -91,7 +91,7 @@ def _record_language(run: Run, given: Given) -> Recording:
         written += write(model, state, best.indices[None, :1], tokenizer.end, more - 1)[0]  # type: ignore[arg-type]
     labels = _labels(tokenizer, tokens)
     looks = tuple(_look(name, pattern, labels, labels) for name, pattern in _patterns(heard).items())
-    [answer] = tokenizer.decode([written])
+    answer = following(tokenizer, tokens, written)
     return Recording(given, answer, tuple(zip(names, best.values.tolist(), strict=True)), looks)
 
 
@@ -220,6 +220,4 @@ def _label_names(run: Run) -> Callable[[int], str]:
 
 
 def _tokenizer(run: Run) -> Tokenizer:
-    if run.tokenizer is None:
-        raise UserError(f"{run.path}: has no tokenizer that regard can use, so no text can be given to it")
-    return run.tokenizer
+    return run.words("no text can be given to it")
