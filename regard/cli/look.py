@@ -23,6 +23,7 @@ def view(
     input: str | None = None,
     target: str | None = None,
     cells: Cells = (),
+    trees: tuple[Path, ...] = (),
     export: Path | None = None,
     host: str = "127.0.0.1",
     port: int | None = None,
@@ -40,6 +41,8 @@ def view(
         What was written for it; without it the model writes.
     cells
         For a table: COLUMN=value of the row to predict; may be given several times.
+    trees
+        CoNLL-U files that hold the tree of each text, for runs with Tree positions; other sentences may be in them too.
     export
         Instead of serving, write the page with all that it shows as one HTML file.
     host
@@ -50,10 +53,9 @@ def view(
         Open the page in the browser.
     """
     from regard.view.answers import Desk
-    from regard.view.shown import Shown
 
     given = read_given(input, target, cells)
-    shown = [Shown(path) for path in check_runs(runs)]
+    shown = show(check_runs(runs), trees)
     desk, given = Desk(shown), given and as_image(given, shown)
     if export is not None:
         from regard.core.files import write_text
@@ -88,6 +90,7 @@ def plot(
     picture: Literal["alignment", "head", "image", "overview", "training"] | None = None,
     look: str | None = None,
     head: int | None = None,
+    trees: tuple[Path, ...] = (),
 ) -> None:
     """Draw what a run looks at, or how it was trained, as a file for a paper.
 
@@ -108,11 +111,13 @@ def plot(
         first (head).
     head
         Which head; without it the mean of all (alignment, image), or the first.
+    trees
+        CoNLL-U files that hold the tree of the text, for runs with Tree positions; other sentences may be in them too.
     """
     from regard.view import figures
     from regard.view.pictures.alignment import looks_across
+    from regard.view.record import ONLY_CURVES
     from regard.view.recording import Given, Recording
-    from regard.view.shown import Shown
 
     figures.check_file(out)
     paths = check_runs(runs)
@@ -122,12 +127,14 @@ def plot(
         return
     if input is None:
         raise ConfigError(f"--picture {picture}: needs a text to look at; give it with --input")
-    shown, recordings = [Shown(path) for path in paths], []
+    shown, recordings = show(paths, trees), []
     given = as_image(Given(input, target), shown)
     for path, run in zip(paths, shown, strict=True):
         found = run.record(given)
         if not isinstance(found, Recording):
             raise ConfigError(f"{path}: holds a table; `regard explain` tells what it rests on")
+        if not found.looks:
+            raise ConfigError(f"{path}: its model has no attention to draw: {ONLY_CURVES} (leave out --input)")
         recordings.append((str(path), found))
     first = recordings[0][1]
     if picture is None:
@@ -144,6 +151,18 @@ def plot(
         figure = figures.overview_figure(first)
     figures.save(figure, out)
     print(f"wrote {out}: {first.answer}" if first.answer else f"wrote {out}")
+
+
+def show(paths: tuple[Path, ...], trees: tuple[Path, ...]) -> "list[Shown]":
+    """The runs, each with the trees among which it finds that of its text."""
+    from regard.data.trees import read_trees
+    from regard.view.shown import Shown
+
+    parses = read_trees(trees) if trees else ()
+    shown = [Shown(path, parses) for path in paths]
+    if trees and not any(run.takes_trees() for run in shown):
+        raise ConfigError(f"--trees {trees[0]}: is of no use, for none of these runs has Tree positions")
+    return shown
 
 
 def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:

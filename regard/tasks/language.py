@@ -19,7 +19,11 @@ CONTEXT = 8  # tokens of what was given that what follows is read with
 
 @dataclass(frozen=True)
 class LanguageModel:
+    length: int | None = None  # tokens of a window that it is measured by; None: as many as it learns from
     unit = "tokens"
+
+    def __post_init__(self) -> None:
+        at_least(2, length=self.length)
 
     def loss(self, model: nn.Module, batch: WindowBatch) -> Loss:
         logits = model(batch.tokens)

@@ -32,7 +32,7 @@ class Tokenizer:
         self.engine.encode_special_tokens = True  # "<s>" in a user's text is three characters, not a command
         self.engine.no_padding()  # batches are padded where they are made
         self.engine.no_truncation()
-        roles = roles or Roles(*(self._id(token) for token in (PAD, START, END)))
+        roles = roles or Roles(self._id(PAD), self._id(START), self._id(END))
         self.pad, self.start, self.end = roles.pad, roles.start, roles.end
         self.ends, self.before = frozenset((roles.end, *roles.also_end)), roles.before
 
