@@ -81,6 +81,8 @@ def study_heads(path: Path, batches: int, trees: Sequence[Path], sentences: int,
 
 def stored_plan(path: Path) -> Plan:
     stored = read_config(path)
+    if stored.get("data") is None:
+        raise UserError(f"{path}: was not made by `regard train`, so it names no data to measure its heads by")
     try:
         plan: Plan = from_dict(Plan, {name: stored.get(name) for name in PLAN})
     except ConfigError as error:
