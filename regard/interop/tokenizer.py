@@ -28,8 +28,7 @@ def read_tokenizer(folder: Path, config: Model) -> Tokenizer:
         raise UserError(f"its source and target have different tokens, for which one {JSON} does not do")
     beside = Beside(folder)
     engine = _engine(folder, config, beside)
-    known = engine.get_added_tokens_decoder()
-    special = {number for number, token in known.items() if token.special}
+    special = {number for number, token in engine.get_added_tokens_decoder().items() if token.special}
     highest = max((number for number in engine.get_vocab().values() if number not in special), default=0)
     vocab = getattr(config, "vocab", 0)
     if highest >= vocab:
@@ -65,7 +64,8 @@ def _engine(folder: Path, config: Model, beside: Beside) -> Engine:
         if has_file(folder, JSON):
             return Engine.from_str(file_in(folder, JSON).read_text(encoding="utf-8"))
         if isinstance(config, GPT) and all(has_file(folder, name) for name in MERGES):
-            return _from_merges(*(file_in(folder, name) for name in MERGES), beside)
+            vocab, merges = (file_in(folder, name) for name in MERGES)
+            return _from_merges(vocab, merges, beside)
         if isinstance(config, BERT) and has_file(folder, WORDS):
             return _from_words(file_in(folder, WORDS), beside)
     except OSError as error:
