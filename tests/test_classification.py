@@ -168,8 +168,9 @@ def test_a_classifier_goes_to_hugging_face_with_its_labels_and_comes_back(
 ):
     data = ["--train", run.parent / "a.tsv", "--valid", run.parent / "a.tsv", *SMALL, *QUICK]
     assert regard("export", run, "--to", "huggingface", "--out", tmp_path / "hf") == 2
-    [advice] = re.findall(r"train with (.*), and for labels (.*)", capsys.readouterr().err)
-    assert regard("train", "classify", "--out", tmp_path / "run", *data, *" ".join(advice).split()) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    [advice] = re.findall(r"`regard train classify (.*)` makes one that can be written", told)
+    assert regard("train", "classify", "--out", tmp_path / "run", *advice.split(), *data) == 0
     assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0
     texts = ["a dull day", "a fine film"]
     here, there = load(tmp_path / "run"), load(tmp_path / "hf")

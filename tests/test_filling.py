@@ -260,4 +260,8 @@ def test_other_runs_fill_in_nothing(tmp_path: Path):
 
 
 def test_the_recipe_keeps_what_it_was_told(run: Path):
-    assert read_config(run)["task"] == {"kind": "FillMasked", "share": 0.3}
+    assert read_config(run)["task"] == {
+        "kind": "FillMasked",
+        "share": 0.3,
+        "length": read_config(run)["data"]["length"],
+    }

@@ -24,6 +24,7 @@ def view(
     input: str | None = None,
     target: str | None = None,
     cells: Cells = (),
+    trees: tuple[Path, ...] = (),
     export: Path | None = None,
     host: str = "127.0.0.1",
     port: int | None = None,
@@ -41,6 +42,8 @@ def view(
         What was written for it; without it the model writes.
     cells
         For a table: COLUMN=value of the row to predict; may be given several times.
+    trees
+        CoNLL-U files that hold the tree of each text, for runs with Tree positions; other sentences may be in them too.
     export
         Instead of serving, write the page with all that it shows as one HTML file.
     host
@@ -51,12 +54,11 @@ def view(
         Open the page in the browser.
     """
     from regard.view.answers import Desk
-    from regard.view.shown import Shown
 
     given = read_given(input, target, cells)
     if export is not None:
         check_export(export)
-    shown = [Shown(path) for path in check_runs(runs)]
+    shown = show(check_runs(runs), trees)
     desk, given = Desk(shown), given and as_image(given, shown)
     if cells and not any(run.describe()["kind"] == "row" for run in shown):
         raise ConfigError("--cell: is for tables, and none of these runs holds one")
@@ -93,6 +95,7 @@ def plot(
     picture: Literal["alignment", "head", "image", "overview", "training"] | None = None,
     look: str | None = None,
     head: int | None = None,
+    trees: tuple[Path, ...] = (),
 ) -> None:
     """Draw what a run looks at, or how it was trained, as a file for a paper.
 
@@ -113,11 +116,13 @@ def plot(
         first (head).
     head
         Which head; without it the mean of all (alignment, image), or the first.
+    trees
+        CoNLL-U files that hold the tree of the text, for runs with Tree positions; other sentences may be in them too.
     """
     from regard.view import figures
     from regard.view.pictures.alignment import looks_across
+    from regard.view.record import ONLY_CURVES
     from regard.view.recording import Given, Recording
-    from regard.view.shown import Shown
 
     figures.check_file(out)
     paths = check_runs(runs)
@@ -128,12 +133,14 @@ def plot(
     if input is None or not input.strip():
         told = f"--picture {picture}" if input is None else "--input"
         raise ConfigError(f"{told}: needs a text to look at; give it with --input")
-    shown, recordings = [Shown(path) for path in paths], []
+    shown, recordings = show(paths, trees), []
     given = as_image(Given(input, target), shown)
     for path, run in zip(paths, shown, strict=True):
         found = run.record(given)
         if not isinstance(found, Recording):
             raise ConfigError(f"{path}: holds a table; `regard explain` tells what it rests on")
+        if not found.looks:
+            raise ConfigError(f"{path}: its model has no attention to draw: {ONLY_CURVES} (leave out --input)")
         recordings.append((str(path), found))
     first = recordings[0][1]
     if picture is None:
@@ -158,6 +165,18 @@ def check_export(path: Path) -> None:
         raise UserError(f"{path}: is a folder; --export needs a file, such as {path / 'look.html'}")
     if not path.parent.is_dir():
         raise UserError(f"{path.parent}: there is no such folder")
+
+
+def show(paths: tuple[Path, ...], trees: tuple[Path, ...]) -> "list[Shown]":
+    """The runs, each with the trees among which it finds that of its text."""
+    from regard.data.trees import read_trees
+    from regard.view.shown import Shown
+
+    parses = read_trees(trees) if trees else ()
+    shown = [Shown(path, parses) for path in paths]
+    if trees and not any(run.takes_trees() for run in shown):
+        raise ConfigError(f"--trees {trees[0]}: is of no use, for none of these runs has Tree positions")
+    return shown
 
 
 def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:

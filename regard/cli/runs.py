@@ -97,7 +97,8 @@ def export(run: Path, *, to: Literal["huggingface"], out: Path) -> None:
     Parameters
     ----------
     run
-        Run folder of a GPT, BERT or ViT.
+        Run folder of a GPT, BERT or ViT that has only parts which the format knows; what it has beyond them is named,
+        with the options of `regard train` that leave it out.
     to
         The format.
     out

@@ -151,7 +151,7 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     Parameters
     ----------
     runs
-        Run folders of `regard train`.
+        Run folders of `regard train` on texts or images.
     out
         Folder of the study.
     trees

@@ -122,7 +122,7 @@ def generate(
     Parameters
     ----------
     run
-        Run folder of a language model.
+        Run folder of a language model, or a Hugging Face folder of one (GPT-2, Llama, GPT-NeoX).
     prompt
         What to go on from.
     tokens
@@ -198,7 +198,7 @@ def translate(
     Parameters
     ----------
     run
-        Run folder of a translator.
+        Run folder of a translator, or a Hugging Face folder of one (Marian, T5).
     beam
         Keep this many beginnings at every word; 5 is better than 1 and slower.
     nbest

@@ -6,6 +6,7 @@ from typing import Any
 
 from regard.core.errors import UserError
 from regard.interop.image_task import image_task, write_image_task
+from regard.interop.tokenizer import read_tokenizer
 from regard.models import BERT, Model, NameLabel, ViT
 from regard.parts.positions import Learned
 from regard.run import CONFIG, TOKENIZER, Run, load_run
@@ -23,7 +24,8 @@ def load(path: str | Path) -> Run:
     if huggingface.is_folder(path):
         found = huggingface.read(path)
         task = _task(path, found.config, found.extra)
-        return Run(path, found.config, found.model, task, _tokenizer(path, found.config), found.extra)
+        tokenizer, lacking = _tokenizer(path, found.config)
+        return Run(path, found.config, found.model, task, tokenizer, {**found.extra, **lacking})
     if not path.is_dir():
         raise UserError(f"{path}: {'is a file, and no' if path.exists() else 'there is no such'} folder")
     raise UserError(f"{path}: is neither a run folder ({CONFIG}) nor a Hugging Face folder (config.json)")
@@ -38,14 +40,14 @@ def _task(path: Path, config: Model, extra: Mapping[str, Any]) -> Task | None:
     return None
 
 
-def _tokenizer(path: Path, config: Model) -> Tokenizer | None:
-    """Their tokenizer where it has the special tokens that ours need; without it the model still runs on tokens."""
+def _tokenizer(path: Path, config: Model) -> tuple[Tokenizer | None, dict[str, str]]:
+    """Their tokenizer, or what is lacking of it: without one the model still runs on tokens."""
+    if isinstance(config, ViT):
+        return None, {}
     try:
-        tokenizer = Tokenizer.load(path / TOKENIZER) if (path / TOKENIZER).exists() else None
-    except UserError:
-        return None
-    too_many = tokenizer is not None and tokenizer.vocab > getattr(config, "vocab", 0)
-    return None if too_many else tokenizer
+        return read_tokenizer(path, config), {}
+    except UserError as error:
+        return None, {"no_tokenizer": str(error)}
 
 
 def export_huggingface(run: Path, out: Path) -> None:

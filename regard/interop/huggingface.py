@@ -26,13 +26,6 @@ from regard.models import BERT, GPT, NameLabel, ViT
 from regard.parts.norms import RMSNorm
 from regard.parts.positions import Learned, Rotary
 
-# What makes a recipe's own model into one that others know.
-KIN: dict[type, str] = {
-    BERT: "--model.position Learned --model.wiring PostNorm, and for labels --model.head.read first",
-    ViT: "--model.norm LayerNorm --model.query-norm null --model.feed GELU --model.bias true --model.recall false "
-    "--model.stem NoStem --model.pool ClassToken",
-}
-
 
 @dataclass(frozen=True)
 class Imported:
@@ -73,8 +66,13 @@ def write(
     config: Any, model: nn.Module, folder: Path, tokenizer: Path | None = None, extra: Mapping[str, Any] | None = None
 ) -> None:
     """A folder that `transformers` loads. `extra` may name labels (`id2label`), special tokens and the `length`."""
-    family = _family_for(config)
-    data = {"architectures": [family.architectures[0]], "model_type": family.model_type} | _settings(family, config)
+    try:
+        family = _family_for(config)
+        assert family.settings is not None
+        own = family.settings(config)
+    except ConfigError as error:
+        raise ConfigError(f"{error}{_how(config)}") from None
+    data = {"architectures": [family.architectures[0]], "model_type": family.model_type} | own
     ours = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
     tensors = collect(fitting(family.table(config), ours), ours)
     data["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
@@ -138,11 +136,7 @@ def _family_for(config: Any) -> Family:
         raise ConfigError(f"{type(config).__name__} cannot be written as a Hugging Face folder; GPT, BERT and ViT can")
     for name in ("pairs", "cap", "recall"):
         if getattr(config, name):
-            raise ConfigError(
-                f"model.{name}: {getattr(config, name)} has no place in a Hugging Face folder; one of the Llama kind "
-                "has: train with --model GPT --model.position Rotary --model.norm RMSNorm --model.feed SwiGLU "
-                "--model.bias false"
-            )
+            raise ConfigError(f"model.{name}: {getattr(config, name)} has no place in a Hugging Face folder")
     if isinstance(config.position, Learned):
         return FAMILIES["gpt2"]
     if isinstance(config.position, Rotary):
@@ -150,13 +144,18 @@ def _family_for(config: Any) -> Family:
     raise ConfigError(f"position: {config.position} has no place in a Hugging Face folder; Learned and Rotary have")
 
 
-def _settings(family: Family, config: Any) -> dict[str, Any]:
-    assert family.settings is not None
-    try:
-        return family.settings(config)
-    except ConfigError as error:
-        kin = KIN.get(type(config))
-        raise ConfigError(f"{error}; one that has: train with {kin}" if kin else str(error)) from None
+def _how(config: Any) -> str:
+    """How a run is trained that can be written, for a person whose run cannot."""
+    if isinstance(config, GPT):
+        options = "--model GPT --model.position Rotary --model.norm RMSNorm --model.feed SwiGLU --model.bias false"
+        return f"; `regard train lm {options}` makes one that can be written"
+    if isinstance(config, BERT):
+        task = "classify --model BERT --model.head NameLabel" if _labels(config) else "fill --model BERT"
+        return f"; `regard train {task}` makes one that can be written"
+    if isinstance(config, ViT):
+        options = "--model ViT --model.image 0 --model.patch 0 --model.channels 0"  # 0: as the images are
+        return f"; `regard train image {options}` makes one that can be written"
+    return ""
 
 
 def _told(config: Any, family: Family, extra: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,14 +45,15 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
     if not isinstance(model, BERT) or not isinstance(model.head, FillWords):
         raise ConfigError(f"model: {type(model).__name__} fills in no words; choose BERT with the head FillWords")
     with encoded(plan.data, out, ranks, resume) as corpus:
-        yield _prepared(plan, plan.data.length, plan.task.share, model, corpus)
+        task = replace(plan.task, length=plan.task.length or plan.data.length)
+        yield _prepared(plan, plan.data.length, task, model, corpus)
 
 
-def _prepared(plan: Plan, length: int, share: float, model: BERT, corpus: Encoded) -> Prepared:
-    tokenizer, training = corpus.tokenizer, plan.training
-    valid = MaskedWindows(corpus.valid, length, tokenizer, share, training.batch)
+def _prepared(plan: Plan, length: int, task: FillMasked, model: BERT, corpus: Encoded) -> Prepared:
+    tokenizer, training, share = corpus.tokenizer, plan.training, task.share
+    valid = MaskedWindows(corpus.valid, task.length or length, tokenizer, share, training.batch)
     return Prepared(
-        plan=replace(plan, model=replace(model, vocab=tokenizer.vocab)),
+        plan=replace(plan, task=task, model=replace(model, vocab=tokenizer.vocab)),
         train=MaskedWindows(corpus.train, length, tokenizer, share, training.batch, training.seed),
         valid=valid,
         tokenizer=tokenizer,

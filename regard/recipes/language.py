@@ -55,24 +55,25 @@ def train_language_model(plan: Plan, out: Path, *, resume: bool = False, overwri
 
 @contextmanager
 def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepared]:
-    if not isinstance(plan.data, Corpus) or not isinstance(plan.model, GPT | RNNWriter):
+    if not isinstance(plan.data, Corpus) or not isinstance(plan.task, LanguageModel):
+        raise ConfigError(f"data: {type(plan.data).__name__} holds no running text to go on from")
+    if not isinstance(plan.model, GPT | RNNWriter):
         kind = type(plan.model).__name__
         raise ConfigError(f"model: {kind} does not write running text; choose GPT or RNNWriter")
     with encoded(plan.data, out, ranks, resume) as corpus:
-        yield _prepared(plan, plan.data.length, plan.model, corpus)
+        yield _prepared(plan, plan.data.length, plan.task.length or plan.data.length, plan.model, corpus)
 
 
-def _prepared(plan: Plan, length: int, model: GPT | RNNWriter, corpus: Encoded) -> Prepared:
+def _prepared(plan: Plan, length: int, measured: int, model: GPT | RNNWriter, corpus: Encoded) -> Prepared:
     tokenizer, valid = corpus.tokenizer, corpus.valid
-    measured = Windows(valid, length, plan.training.batch)
 
     def score(run: Run, loss: float) -> dict[str, float]:
         return language_scores(loss, len(valid) - 1, count_characters(tokenizer, valid[1:]))
 
     return Prepared(
-        plan=replace(plan, model=replace(model, vocab=tokenizer.vocab)),
+        plan=replace(plan, task=LanguageModel(measured), model=replace(model, vocab=tokenizer.vocab)),
         train=Windows(corpus.train, length, plan.training.batch, plan.training.seed),
-        valid=measured,
+        valid=Windows(valid, measured, plan.training.batch),
         tokenizer=tokenizer,
         score=score,
         keep=corpus.keep,

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.corpus import check_length
+from regard.data.corpus import Corpus, check_length
 from regard.data.labelled import check_labels, read_labelled, read_row_trees
 from regard.data.masked import MaskedWindows
 from regard.data.pair_files import read_filled, read_pair_trees, read_pairs
 from regard.data.tokens import read_tokens, write_tokens
 from regard.data.windows import Windows
 from regard.decode import Beam
+from regard.parts.positions import Learned
 from regard.recipes.encoded import tell_unknown
 from regard.recipes.image_classifier import measure_images
 from regard.recipes.summariser import score_summaries, usual_length
@@ -47,7 +48,7 @@ def measure(
     if run.tokenizer is None:
         raise UserError(f"{run.path}: has no tokenizer, so it cannot read {files[0]}")
     if isinstance(run.task, LanguageModel):
-        return _language(run, files)
+        return _language(run, run.task, files)
     if isinstance(run.task, FillMasked):
         return _masked(run, run.task, files)
     if isinstance(run.task, Classify):
@@ -59,10 +60,10 @@ def measure(
     raise UserError(f"{run.path}: says nothing of the task it was trained for, so nothing can be measured")
 
 
-def _language(run: Run, files: tuple[str, ...]) -> dict[str, Any]:
+def _language(run: Run, task: LanguageModel, files: tuple[str, ...]) -> dict[str, Any]:
     """One pass in windows that do not overlap: each token is told from those before it in its own window."""
     assert run.tokenizer is not None
-    length = int(read_config(run.path)["data"]["length"])
+    length = _window(run, task.length)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokens"
         write_tokens(map(Path, files), run.tokenizer, path)
@@ -75,10 +76,18 @@ def _language(run: Run, files: tuple[str, ...]) -> dict[str, Any]:
     return {**language_scores(nats, count, characters), "tokens": count, "protocol": protocol}
 
 
+def _window(run: Run, told: int | None) -> int:
+    """Tokens of a window: as the task says, or the data of a run from before tasks did, or as many as is usual."""
+    data = read_config(run.path).get("data")
+    length = told or (data.get("length") if isinstance(data, dict) else None) or Corpus.length
+    position = getattr(run.config, "position", None)
+    return min(int(length), position.length) if isinstance(position, Learned) else int(length)
+
+
 def _masked(run: Run, task: FillMasked, files: tuple[str, ...]) -> dict[str, Any]:
     """The same words are hidden whenever the same text is measured."""
     assert run.tokenizer is not None
-    length = int(read_config(run.path)["data"]["length"])
+    length = _window(run, task.length)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokens"
         write_tokens(map(Path, files), run.tokenizer, path)

@@ -71,9 +71,7 @@ class Run:
     def _translates(self) -> Tokenizer:
         if not isinstance(self.config, FromSource):
             raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which does not translate")
-        if self.tokenizer is None:
-            raise UserError(f"{self.path}: has no {TOKENIZER} that regard can use, so it translates tokens but no text")
-        return self.tokenizer
+        return self.words("it translates tokens but no text")
 
     def summarise(self, texts: list[str], longest: int = 128, *, beam: Beam | None = None) -> list[str]:
         """A summary of each document, of at most `longest` tokens."""
@@ -96,9 +94,10 @@ class Run:
         self, prompt: str = "", tokens: int = 200, sampling: Sampling = Sampling(), stop: tuple[str, ...] = ()
     ) -> Iterator[str]:
         """The text that follows `prompt`, in pieces as they come."""
-        if not isinstance(self.config, GPT | RNNWriter) or self.tokenizer is None:
-            raise UserError(f"{self.path}: holds no language model with a tokenizer, so it writes no text of its own")
-        return generate(self.model, self.tokenizer, prompt, tokens, sampling, stop)
+        if not isinstance(self.config, GPT | RNNWriter):
+            raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which writes no text of its own")
+        tokenizer = self.words("it goes on from tokens but from no text")
+        return generate(self.model, tokenizer, prompt, tokens, sampling, stop)
 
     def classify(self, things: Sequence[Picture], trees: Trees | None = None) -> list[str]:
         """The likeliest label of each text; or of each image, as a file, an array or an image of Pillow."""
@@ -151,8 +150,13 @@ class Run:
     def _fills(self) -> Tokenizer:
         if not isinstance(self.config, BERT) or not isinstance(self.config.head, FillWords):
             raise UserError(f"{self.path}: was not trained to fill in words; `regard train fill` makes such a run")
+        return self.words("it fills in tokens but no words")
+
+    def words(self, otherwise: str) -> Tokenizer:
+        """The tokenizer; a folder without one is refused with what it lacks, and what then holds."""
         if self.tokenizer is None:
-            raise UserError(f"{self.path}: has no {TOKENIZER} that regard can use, so it fills in tokens but no words")
+            lacks = self.extra.get("no_tokenizer", f"has no {TOKENIZER}")
+            raise UserError(f"{self.path}: {lacks}, so {otherwise}")
         return self.tokenizer
 
 

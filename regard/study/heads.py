@@ -81,6 +81,8 @@ def study_heads(path: Path, batches: int, trees: Sequence[Path], sentences: int,
 
 def stored_plan(path: Path) -> Plan:
     stored = read_config(path)
+    if stored.get("data") is None:
+        raise UserError(f"{path}: was not made by `regard train`, so it names no data to measure its heads by")
     try:
         plan: Plan = from_dict(Plan, {name: stored.get(name) for name in PLAN})
     except ConfigError as error:
@@ -146,7 +148,9 @@ def _text(name: str, batch: Batch) -> tuple[Tensor, Tensor] | None:
     else:
         both = ("tokens", "answer_valid" if hasattr(batch, "answer_valid") else "valid")
     found = tuple(getattr(batch, key, None) for key in both)
-    return (found[0], found[1]) if found[0] is not None and found[1] is not None else None
+    if found[0] is None:
+        return None
+    return found[0], torch.ones_like(found[0], dtype=torch.bool) if found[1] is None else found[1]
 
 
 def delimiting(tokenizer: Tokenizer) -> Tensor:

@@ -8,11 +8,14 @@ from pathlib import Path
 from regard.core.errors import ConfigError
 from regard.recipes import Plan
 from regard.recipes.classifier import prepare as prepare_labels
+from regard.recipes.filler import prepare as prepare_gaps
+from regard.recipes.image_classifier import prepare as prepare_images
 from regard.recipes.language import prepare as prepare_text
 from regard.recipes.own_table import prepare as prepare_table
+from regard.recipes.summariser import prepare as prepare_summaries
 from regard.recipes.training import Prepared
 from regard.recipes.translator import prepare as prepare_pairs
-from regard.tasks import Classify, FillCells, LanguageModel, Translate
+from regard.tasks import Classify, ClassifyImages, FillCells, FillMasked, LanguageModel, Summarise, Translate
 from regard.train import Ranks
 
 
@@ -31,6 +34,14 @@ def _ready(plan: Plan, out: Path, ranks: Ranks) -> Iterator[Prepared]:
     if isinstance(plan.task, LanguageModel):
         with prepare_text(plan, out, ranks, True) as ready:
             yield ready
+    elif isinstance(plan.task, FillMasked):
+        with prepare_gaps(plan, out, ranks, True) as ready:
+            yield ready
+    elif isinstance(plan.task, ClassifyImages):
+        with prepare_images(plan, out, ranks, True) as ready:
+            yield ready
+    elif isinstance(plan.task, Summarise):
+        yield prepare_summaries(plan, out, True)
     elif isinstance(plan.task, Translate):
         yield prepare_pairs(plan, out, True)
     elif isinstance(plan.task, Classify):
@@ -38,4 +49,4 @@ def _ready(plan: Plan, out: Path, ranks: Ranks) -> Iterator[Prepared]:
     elif isinstance(plan.task, FillCells):
         yield prepare_table(plan)
     else:
-        raise ConfigError(f"task: {type(plan.task).__name__} has no study; choose lm, translate, classify or table")
+        raise ConfigError(f"task: {type(plan.task).__name__} has no study; runs on texts, images and own tables have")

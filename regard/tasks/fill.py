@@ -21,11 +21,13 @@ from regard.text import Gaps, Tokenizer
 @dataclass(frozen=True)
 class FillMasked:
     share: float = 0.15  # of the words, which are to be told
+    length: int | None = None  # tokens of a window that it is measured by; None: as many as it learns from
     unit = "tokens"
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
             raise ConfigError(f"share: must be above 0 and below 1, not {self.share}")
+        at_least(3, length=self.length)
 
     def loss(self, model: nn.Module, batch: MaskedBatch) -> Loss:
         logits = model(batch.tokens, batch.valid, chosen=batch.chosen)

@@ -15,10 +15,16 @@ from regard.decode import Sampling, stream
 from regard.tasks.base import Loss
 from regard.text import Tokenizer
 
+CONTEXT = 8  # tokens of what was given that what follows is read with
+
 
 @dataclass(frozen=True)
 class LanguageModel:
+    length: int | None = None  # tokens of a window that it is measured by; None: as many as it learns from
     unit = "tokens"
+
+    def __post_init__(self) -> None:
+        at_least(2, length=self.length)
 
     def loss(self, model: nn.Module, batch: WindowBatch) -> Loss:
         logits = model(batch.tokens)
@@ -59,9 +65,7 @@ def generate(
 def _pieces(
     model: nn.Module, tokenizer: Tokenizer, prompt: str, tokens: int, sampling: Sampling, stop: tuple[str, ...]
 ) -> Iterator[str]:
-    [given] = tokenizer.encode([prompt])
-    if not given:
-        given = [tokenizer.end]  # a text begins where another ended
+    given = tokenizer.prompt(prompt)
     model.eval()
     device = next(model.parameters()).device
     state = model.begin(len(given) + tokens)  # type: ignore[operator]
@@ -70,15 +74,26 @@ def _pieces(
     begun = torch.tensor([given], device=device)
     held_back = max(map(len, stop), default=1) - 1
     for _, [token] in stream(model, state, begun, tokenizer.end, tokens, sampling.chooser()):  # type: ignore[arg-type]
+        if token in tokenizer.ends:
+            break
         written.append(token)
-        text = tokenizer.decode([written])[0]
+        text = following(tokenizer, given, written)
         cut = min((text.find(word) for word in stop if word in text), default=-1)
         if cut >= 0:
             yield text[len(shown) : cut]
             return
+        if tokenizer.is_byte(token):
+            continue  # what a run of bytes says is known where it ends
         # Half a character, or what may become a stop text, is held back.
         sure = text.rstrip("\ufffd")[: max(0, len(text) - held_back)]
         if len(sure) > len(shown) and sure.startswith(shown):
             yield sure[len(shown) :]
             shown = sure
-    yield tokenizer.decode([written])[0][len(shown) :]
+    yield following(tokenizer, given, written)[len(shown) :]
+
+
+def following(tokenizer: Tokenizer, given: list[int], written: list[int]) -> str:
+    """What was written after what was given: read by itself, some tokenizers drop the space that it begins with."""
+    given = given[-CONTEXT:]
+    [before, both, alone] = tokenizer.decode([given, [*given, *written], written])
+    return both[len(before) :] if both.startswith(before) else alone

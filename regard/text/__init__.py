@@ -2,6 +2,18 @@
 
 from regard.text.gaps import GAP, Gaps
 from regard.text.kinds import BPE, Bytes, Characters, Given, Tokenizing, Unigram, WordPiece
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import Roles, Tokenizer
 
-__all__ = ["BPE", "GAP", "Bytes", "Characters", "Gaps", "Given", "Tokenizer", "Tokenizing", "Unigram", "WordPiece"]
+__all__ = [
+    "BPE",
+    "GAP",
+    "Bytes",
+    "Characters",
+    "Gaps",
+    "Given",
+    "Roles",
+    "Tokenizer",
+    "Tokenizing",
+    "Unigram",
+    "WordPiece",
+]

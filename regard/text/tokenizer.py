@@ -1,6 +1,7 @@
 """Tokenizers: text to numbers and back, on the `tokenizers` library."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,26 @@ SPECIAL = [PAD, START, END, UNKNOWN, MASK]
 ALSO = {PAD: "[PAD]", START: "[CLS]", END: "[SEP]", UNKNOWN: "[UNK]", MASK: "[MASK]"}
 
 
+@dataclass(frozen=True)
+class Roles:
+    """Which tokens fill up, begin and end a text, in a tokenizer whose names for them are not ours."""
+
+    pad: int
+    start: int
+    end: int
+    also_end: tuple[int, ...] = ()  # what else a writer stops at
+    before: tuple[int, ...] = ()  # what stands before every text that a writer goes on from
+
+
 class Tokenizer:
-    def __init__(self, engine: Engine):
+    def __init__(self, engine: Engine, roles: Roles | None = None):
         self.engine = engine
         self.engine.encode_special_tokens = True  # "<s>" in a user's text is three characters, not a command
         self.engine.no_padding()  # batches are padded where they are made
         self.engine.no_truncation()
-        self.pad, self.start, self.end = (self._id(token) for token in (PAD, START, END))
+        roles = roles or Roles(self._id(PAD), self._id(START), self._id(END))
+        self.pad, self.start, self.end = roles.pad, roles.start, roles.end
+        self.ends, self.before = frozenset((roles.end, *roles.also_end)), roles.before
 
     @property
     def mask(self) -> int:
@@ -45,6 +59,10 @@ class Tokenizer:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
 
+    def prompt(self, text: str) -> list[int]:
+        """What a writer goes on from; a text begins where another ended."""
+        return [*self.before, *self.encode([text])[0]] or [self.end]
+
     def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The characters of its text that each token was cut from: the first, and the one after the last."""
         return [encoding.offsets for encoding in self.engine.encode_batch(list(texts), add_special_tokens=False)]
@@ -55,6 +73,11 @@ class Tokenizer:
     def pieces(self, tokens: Sequence[int]) -> list[str]:
         """Each token as it is written, for pictures."""
         return [self.engine.id_to_token(token) or UNKNOWN for token in tokens]
+
+    def is_byte(self, token: int) -> bool:
+        """Whether it is one byte of a character that has no token, as the Llama kind writes them: <0x0A>."""
+        piece = self.engine.id_to_token(token) or ""
+        return len(piece) == 6 and piece.startswith("<0x")
 
     def save(self, path: Path) -> None:
         write_text(path, self.engine.to_str(pretty=True))

@@ -8,16 +8,19 @@ import torch
 from torch import Tensor
 
 from regard.core.errors import UserError
-from regard.data.labelled import encode_texts
+from regard.data.labelled import encode_texts, encode_trees
 from regard.data.pixels import pixels
+from regard.data.tree_places import pad_trees
+from regard.data.trees import Parse
 from regard.decode import write
 from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer, ViT
 from regard.parts import ClassToken, Query
-from regard.parts.positions import Learned, Tree
+from regard.parts.positions import Learned, Places
 from regard.parts.taps import Heard, listen, taps
 from regard.run import Run
 from regard.tasks import Classify, ClassifyImages, Summarise
 from regard.tasks.classify_images import pixel_chances
+from regard.tasks.language import following
 from regard.tasks.targets import attention
 from regard.text import Gaps, Tokenizer
 from regard.view.recording import Given, Look, Recording, Seen
@@ -28,23 +31,21 @@ SHOWN = 10  # chances
 START, END = "⟨start⟩", "⟨end⟩"  # as they are drawn
 CLASS, QUERY = "⟨class⟩", "⟨query⟩"
 VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"})
+ONLY_CURVES = "of such a run only the curves of training are drawn"
 
-Recorder = Callable[[Run, Given], Recording]
+Recorder = Callable[[Run, Given, Parse | None], Recording]
 
 
-def record(run: Run, given: Given) -> Recording:
-    """What the run answers, and what it looked at meanwhile."""
-    if isinstance(getattr(run.config, "position", None), Tree):
-        raise UserError(
-            f"{run.path}: reads by the tree of a text, and none can be given here; its training can be shown"
-        )
+def record(run: Run, given: Given, tree: Parse | None = None) -> Recording:
+    """What the run answers, and what it looked at meanwhile; `tree` is that of the text, where places come from it."""
     recorder = RECORDERS.get(type(run.config))
     if recorder is None:
-        raise UserError(f"{run.path}: holds a {type(run.config).__name__}, and what it looks at is not drawn yet")
-    return recorder(run, given)
+        why = "and what it looks at is not drawn yet" if taps(run.model) else f"no attention to draw: {ONLY_CURVES}"
+        raise UserError(f"{run.path}: holds a {type(run.config).__name__}, {why}")
+    return recorder(run, given, tree)
 
 
-def _record_pair(run: Run, given: Given) -> Recording:
+def _record_pair(run: Run, given: Given, tree: Parse | None) -> Recording:
     """A source and its target: the one that is given, or the one that the model writes."""
     tokenizer, text, notes = _tokenizer(run), given.text, []
     if isinstance(run.task, Summarise):
@@ -55,9 +56,10 @@ def _record_pair(run: Run, given: Given) -> Recording:
     _afford(run, tokenizer, text)
     target = given.target
     if target is None:
-        [target] = run.summarise([text]) if isinstance(run.task, Summarise) else run.translate([text])
+        trees = None if tree is None else [tree]
+        [target] = run.summarise([text]) if isinstance(run.task, Summarise) else run.translate([text], trees=trees)
     _afford(run, tokenizer, text, target)
-    heard, *_ = attention(run.model, tokenizer, text, target)
+    heard, *_ = attention(run.model, tokenizer, text, target, tree)
     source, written = (_labels(tokenizer, tokens) for tokens in tokenizer.encode([text, target]))
     read, so_far, writes = (*source, END), (START, *written), (*written, END)
     if not heard:
@@ -76,12 +78,11 @@ def _record_pair(run: Run, given: Given) -> Recording:
     return Recording(given, target, (), tuple(looks), tuple(notes))
 
 
-def _record_language(run: Run, given: Given) -> Recording:
+def _record_language(run: Run, given: Given, tree: Parse | None) -> Recording:
     """A text is read once: for its patterns, and to go on writing from."""
     tokenizer, model = _tokenizer(run), run.model
     assert isinstance(run.config, GPT)
-    [tokens] = tokenizer.encode([given.text])
-    tokens = tokens or [tokenizer.end]  # a text begins where another ended
+    tokens = tokenizer.prompt(given.text)
     _refuse_long(run, len(tokens))
     with torch.inference_mode(), listen(model) as heard:
         logits, state = model.step(torch.tensor([tokens]), model.begin(len(tokens) + GOES_ON))  # type: ignore[operator]
@@ -95,11 +96,11 @@ def _record_language(run: Run, given: Given) -> Recording:
         written += write(model, state, best.indices[None, :1], tokenizer.end, more - 1)[0]  # type: ignore[arg-type]
     labels = _labels(tokenizer, tokens)
     looks = tuple(_look(name, pattern, labels, labels) for name, pattern in _patterns(heard).items())
-    [answer] = tokenizer.decode([written])
+    answer = following(tokenizer, tokens, written)
     return Recording(given, answer, tuple(zip(names, best.values.tolist(), strict=True)), looks)
 
 
-def _record_encoder(run: Run, given: Given) -> Recording:
+def _record_encoder(run: Run, given: Given, tree: Parse | None) -> Recording:
     """A text read both ways: its gaps are filled, or its label is named."""
     assert isinstance(run.config, BERT)
     tokenizer, notes = _tokenizer(run), []
@@ -119,7 +120,8 @@ def _record_encoder(run: Run, given: Given) -> Recording:
         [whole], [tokens] = tokenizer.encode([given.text]), encode_texts([given.text], tokenizer, longest)
         if len(whole) > longest - 2:
             notes.append(f"only the first {longest - 2:,} of {len(whole):,} tokens are read")
-        scores, heard = _hear(run, tokens)
+        hung = encode_trees([given.text], None if tree is None else [tree], tokenizer, longest)
+        scores, heard = _hear(run, tokens, None if hung is None else pad_trees(hung))
         if isinstance(run.config.head, NameLabel):
             best = scores[0].float().softmax(-1).sort(descending=True)
             names = _label_names(run)
@@ -130,7 +132,7 @@ def _record_encoder(run: Run, given: Given) -> Recording:
     return Recording(given, answer, tuple(chances[:SHOWN]), looks, tuple(notes))
 
 
-def _record_image(run: Run, given: Given) -> Recording:
+def _record_image(run: Run, given: Given, tree: Parse | None) -> Recording:
     """A picture, as the model reads it; its patches are named by their row and column."""
     config, task = run.config, run.task
     assert isinstance(config, ViT)
@@ -170,10 +172,10 @@ RECORDERS: Mapping[type, Recorder] = {
 }
 
 
-def _hear(run: Run, tokens: Sequence[int]) -> tuple[Tensor, Heard]:
+def _hear(run: Run, tokens: Sequence[int], places: Places | None = None) -> tuple[Tensor, Heard]:
     _refuse_long(run, len(tokens))
     with torch.inference_mode(), listen(run.model) as heard:
-        answer = run.model(torch.tensor([list(tokens)]))
+        answer = run.model(torch.tensor([list(tokens)]), places=places)
     return answer, heard
 
 
@@ -224,6 +226,4 @@ def _label_names(run: Run) -> Callable[[int], str]:
 
 
 def _tokenizer(run: Run) -> Tokenizer:
-    if run.tokenizer is None:
-        raise UserError(f"{run.path}: has no tokenizer that regard can use, so no text can be given to it")
-    return run.tokenizer
+    return run.words("no text can be given to it")

@@ -1,11 +1,14 @@
 """A run on show: loaded when it is first asked, and again when training has written better weights."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from regard.core.errors import UserError
+from regard.data.trees import Parse
 from regard.loading import holds_table, load, load_table
 from regard.models import BERT, GPT, FillWords, FromSource, ViT
+from regard.parts.positions import Tree
 from regard.run import METRICS, WEIGHTS, Run
 from regard.tasks import ClassifyImages, Summarise
 from regard.view.pictures import position_pictures
@@ -24,8 +27,8 @@ HINTS = {
 
 
 class Shown:
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: Path, trees: Sequence[Parse] = ()):
+        self.path, self.trees = path, trees
         self._loaded: tuple[int, Any] | None = None
 
     def loaded(self) -> Run | Estimator:
@@ -54,7 +57,24 @@ class Shown:
 
     def record(self, given: Given) -> Recording | Rest:
         found = self.loaded()
-        return record(found, given) if isinstance(found, Run) else rest(found, given)
+        return record(found, given, self._tree(given)) if isinstance(found, Run) else rest(found, given)
+
+    def takes_trees(self) -> bool:
+        found = self.loaded()
+        return isinstance(found, Run) and isinstance(getattr(found.config, "position", None), Tree)
+
+    def _tree(self, given: Given) -> Parse | None:
+        """The tree of this very text, where the run needs one; a run with other positions stands beside it as it is."""
+        if not self.takes_trees():
+            return None
+        tree = next((one for one in self.trees if one.difference(given.text) is None), None)
+        if tree is None:
+            raise UserError(
+                f"{self.path}: its Tree positions need the tree of the text, and "
+                + (f"none of the {len(self.trees):,} given is its" if self.trees else "none is given")
+                + "; name a CoNLL-U file that holds it with --trees"
+            )
+        return tree
 
     def positions(self) -> list[dict[str, Any]]:
         found = self.loaded()

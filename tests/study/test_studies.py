@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from regard.run import read_metrics
 from regard.study import pool
 from regard.study.folder import Job, Outcome, StudyFolder
 from regard.study.work import work
 from tests.command import regard
+from tests.images.make import write_classes
 
 TINY = ["--model.width=16", "--model.layers=1", "--data.length=16", "--training.batch=4"]
 
@@ -124,6 +126,26 @@ def test_heads_of_a_run_with_trees(here: Path):
     assert len(found["heads"]) == 2
     assert found["offset"] == [-1, 1.0], "only the word that hangs from one before it is asked for"
     assert "delimiter" in (here / "s" / "report.md").read_text()
+
+
+@pytest.mark.parametrize("task", ["fill", "summarise", "image"])
+def test_heads_of_every_kind_of_run(here: Path, task: str):
+    tiny = ["--steps", 2, "--training.batch=4", "--model.width=16", "--model.heads=2", "--model.layers=1"]
+    (here / "pairs.tsv").write_text("the cat sat on the mat\tthe cat sat\n" * 9)
+    if task == "image":
+        write_classes(here / "photos", 6)
+    files = {
+        "fill": ["--data", "text.txt", "--data.length=16"],
+        "summarise": ["--train", "pairs.tsv", "--valid", "pairs.tsv", "--data.tokenizer.vocab=300"],
+        "image": ["--train", "photos", "--valid", "photos"],
+    }
+    assert regard("train", task, *files[task], "--out", "run", *tiny) == 0
+    assert regard("study", "heads", "run", "--out", "s", "--batches", 99) == 0
+    [found] = json.loads((here / "s" / "heads.json").read_text())
+    assert found["loss"] == pytest.approx(min(line["valid"] for line in read_metrics(here / "run") if "valid" in line))
+    assert len(found["heads"]) >= 2
+    if task != "image":
+        assert any(head["shares"] for head in found["heads"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,51 @@
+"""Runs of the recipes shipped to `transformers`: one that cannot be says how it can, and what it says is true."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+import regard
+from tests.command import regard as command
+from tests.images.make import write_classes
+
+SMALL = ["--steps", 2, "--model.width", 16, "--model.layers", 1, "--model.heads", 2, "--training.batch", 4]
+AUTO = {
+    "lm": "AutoModelForCausalLM",
+    "fill": "AutoModelForMaskedLM",
+    "classify": "AutoModelForSequenceClassification",
+    "image": "AutoModelForImageClassification",
+}
+
+
+def files(task: str, folder: Path) -> list[object]:
+    if task == "image":
+        write_classes(folder / "photos", 6)
+        return ["--train", folder / "photos"]
+    if task == "classify":
+        (folder / "train.tsv").write_text("good\tthe cat sat on the mat\nbad\tit rained and rained\n" * 12)
+        return ["--train", folder / "train.tsv"]
+    (folder / "text.txt").write_text("the cat sat on the mat, and it rained\n" * 40)
+    return ["--data", folder / "text.txt", "--data.length", 12]
+
+
+@pytest.mark.parametrize("task", list(AUTO))
+def test_what_a_refused_export_advises_can_be_exported(task, tmp_path, capsys):
+    train = ["train", task, *files(task, tmp_path), *SMALL]
+    assert command(*train, "--out", tmp_path / "own") == 0
+    assert command("export", tmp_path / "own", "--to", "huggingface", "--out", tmp_path / "no") != 0
+    told = capsys.readouterr().err
+    assert not (tmp_path / "no").exists()
+    [advice] = re.findall(rf"`regard train {task} (.*)` makes one that can be written", " ".join(told.split()))
+    assert command(*train, *advice.split(), "--out", tmp_path / "plain") == 0
+    assert command("export", tmp_path / "plain", "--to", "huggingface", "--out", tmp_path / "hf") == 0
+    theirs = getattr(transformers, AUTO[task]).from_pretrained(tmp_path / "hf").eval()
+    run = regard.load(tmp_path / "plain")
+    if task == "image":
+        given = torch.rand(2, run.config.channels, run.config.image, run.config.image)
+    else:
+        given = torch.randint(0, run.config.vocab, (2, 7))
+    with torch.no_grad():
+        assert (theirs(given).logits - run.model(given)).abs().max() < 1e-4

@@ -1,0 +1,87 @@
+"""A model made in Python as a run folder: `evaluate` takes it as it takes one of `regard train`."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+import yaml
+
+import regard as library
+from regard.models import BERT, GPT
+from regard.parts.positions import Learned
+from regard.run import CONFIG, read_config, save_run
+from regard.tasks import FillMasked, LanguageModel
+from regard.text import Characters
+from tests.command import regard
+
+TEXT = "the cat sat on the mat, and it rained and rained. " * 8
+SMALL = {"width": 16, "layers": 1, "heads": 2, "dropout": 0.0}
+
+
+def saved(folder: Path, task: LanguageModel | FillMasked, **more: object) -> Path:
+    tokenizer = Characters().train([TEXT])
+    kind = GPT if isinstance(task, LanguageModel) else BERT
+    torch.manual_seed(0)
+    config = kind(vocab=tokenizer.vocab, **SMALL, **more)
+    save_run(folder / "run", config, config.build(), task, tokenizer)
+    (folder / "text.txt").write_text(TEXT)
+    return folder / "run"
+
+
+def scores(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    assert regard("evaluate", path, path.parent / "text.txt", "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def by_hand(path: Path, length: int) -> float:
+    """The mean loss, window by window."""
+    run = library.load(path)
+    [tokens] = run.tokenizer.encode([TEXT])
+    nats = 0.0
+    for first in range(0, len(tokens) - 1, length):
+        piece = torch.tensor(tokens[first : first + length + 1])
+        with torch.no_grad():
+            nats += F.cross_entropy(run.model(piece[None, :-1])[0], piece[1:], reduction="sum").item()
+    return nats / (len(tokens) - 1)
+
+
+def test_a_language_model_is_measured_in_windows_of_its_task(tmp_path, capsys):
+    path = saved(tmp_path, LanguageModel(length=16))
+    found = scores(path, capsys)
+    assert found["loss"] == pytest.approx(by_hand(path, 16), abs=1e-4)
+    assert "windows of 16 tokens" in found["protocol"]
+
+
+def test_a_task_that_says_nothing_has_the_usual_window_or_what_its_positions_reach(tmp_path, capsys):
+    assert "windows of 256 tokens" in scores(saved(tmp_path, LanguageModel()), capsys)["protocol"]
+    (tmp_path / "short").mkdir()
+    assert (
+        "windows of 24 tokens"
+        in scores(saved(tmp_path / "short", LanguageModel(), position=Learned(24)), capsys)["protocol"]
+    )
+
+
+def test_one_that_fills_in_words_is_measured_too(tmp_path, capsys):
+    found = scores(saved(tmp_path, FillMasked(length=20)), capsys)
+    assert "windows of 20 tokens" in found["protocol"]
+    assert found["hidden"] > 0
+
+
+def test_folders_from_before_tasks_knew_their_window_are_read(tmp_path, capsys):
+    path = saved(tmp_path, LanguageModel(length=16))
+    new = scores(path, capsys)
+    settings = read_config(path)
+    del settings["task"]["length"]
+    (path / CONFIG).write_text(yaml.safe_dump({**settings, "data": {"kind": "Corpus", "length": 16}}))
+    assert scores(path, capsys) == new
+
+
+@pytest.mark.parametrize(("task", "more"), [("lm", ()), ("fill", ("--data.tokenizer.vocab", 300))])
+def test_training_writes_the_window_down(task, more, tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT * 4)
+    small = ["--steps", 1, "--model.width", 16, "--model.layers", 1, "--model.heads", 2, "--data.length", 12]
+    words = ["train", task, "--data", tmp_path / "text.txt", "--out", tmp_path / "run", *small, *more]
+    assert regard(*words) == 0
+    assert library.load(tmp_path / "run").task.length == 12
