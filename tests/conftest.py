@@ -10,13 +10,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 
 if os.environ.get("REGARD_SHAPES", "1") != "0":  # REGARD_SHAPES=0: leave the annotations unchecked
-    import jaxtyping
+    from tests.checking import check_package
 
-    from tests.checking import checked
-
-    # Must come before the first import of regard: from here on every shape annotation of the package is a check.
-    jaxtyping.jaxtyped = checked  # type: ignore[assignment]
-    jaxtyping.install_import_hook("regard", "tests.checking.check")
+    check_package("regard")  # before anything imports it
 
 import hypothesis
 import pytest
