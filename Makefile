@@ -1,7 +1,9 @@
 # Two commands do everything, each on a fresh clone: `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Modules are compiled when they are first imported: most of what is installed never is.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+unexport PYTHONDONTWRITEBYTECODE
 export OMP_WAIT_POLICY ?= passive
 
 .PHONY: demo test lint docs clean
@@ -10,7 +12,7 @@ demo: .venv/installed
 	$(BIN)/regard demo
 
 test: .venv/ready-for-tests lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: .venv/ready-for-tests
 	$(BIN)/ruff check --quiet .

@@ -1,5 +1,6 @@
 """The command line as a person meets it: fast help, one line for each mistake, nothing lost."""
 
+import io
 import os
 import resource
 import subprocess
@@ -16,6 +17,7 @@ from regard.models import GPT
 from regard.parts import RMSNorm, SwiGLU
 from regard.run import load_run, save_run
 from regard.text import Characters
+from tests.command import regard as regard_here
 from tests.train.tiny import train_tiny
 
 
@@ -150,23 +152,36 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture):
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_translate_reads_lines_and_writes_as_many(run: Path):
+def test_translate_reads_lines_and_writes_as_many(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
     done = regard("translate", run, stdin="3 mai 2020\n\nam 1. März 1999".encode())
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(b"\n") == 3
-    assert regard("translate", run).stdout == b""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    assert regard_here("translate", run) == 0
+    assert capsys.readouterr().out == ""
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_line(run: Path):
-    plain, marked = (regard("translate", run, stdin=mark + b"3 mai 2020\n").stdout for mark in (b"", b"\xef\xbb\xbf"))
-    assert marked == plain
+def test_a_byte_order_mark_is_no_part_of_the_first_line(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    told = []
+    for mark in (b"", b"\xef\xbb\xbf"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(mark + b"3 mai 2020\n")))
+        assert regard_here("translate", run) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
 
 
-def test_bytes_that_are_not_text_are_named_by_line(run: Path):
-    done = regard("translate", run, stdin=b"3 mai 2020\n\xff\xfe\n")
-    assert done.returncode == 1
-    assert done.stderr == b"regard: standard input, line 2: is not UTF-8\n"
-    assert done.stdout == b"", "nothing is written when not everything can be"
+def test_bytes_that_are_not_text_are_named_by_line(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"3 mai 2020\n\xff\xfe\n")))
+    assert regard_here("translate", run) == 1
+    out, err = capsys.readouterr()
+    assert err == "regard: standard input, line 2: is not UTF-8\n"
+    assert out == "", "nothing is written when not everything can be"
 
 
 def test_a_reader_who_leaves_early_is_no_error(run: Path):
@@ -187,14 +202,15 @@ def test_names_with_brackets_are_only_names(tmp_path: Path):
     assert ended.value.code == 0
 
 
-def test_show_tells_what_a_run_is(run: Path):
-    told = regard("show", run).stdout.decode()
+def test_show_tells_what_a_run_is(run: Path, capsys: pytest.CaptureFixture):
+    assert regard_here("show", run) == 0
+    told = capsys.readouterr().out
     assert "Transformer" in told
     assert "parameters" in told
     assert "validation loss" in told
 
 
-def test_show_settings_prints_a_config_that_can_be_read_back(tmp_path: Path):
+def test_show_settings_prints_a_config_that_can_be_read_back(tmp_path: Path, capsys: pytest.CaptureFixture):
     from regard.core.config import from_yaml
     from regard.recipes import Plan
 
@@ -207,8 +223,8 @@ def test_show_settings_prints_a_config_that_can_be_read_back(tmp_path: Path):
         "--training.optimiser",
         "Muon",
     ]
-    done = regard("train", "dates", "--out", tmp_path / "x", "--show-settings", *words)
-    (tmp_path / "plan.yaml").write_bytes(done.stdout)
+    assert regard_here("train", "dates", "--out", tmp_path / "x", "--show-settings", *words) == 0
+    (tmp_path / "plan.yaml").write_text(capsys.readouterr().out)
     plan = from_yaml(Plan, tmp_path / "plan.yaml")
     assert plan.model.attention.reach == 8  # type: ignore[union-attr]
     assert (plan.training.steps, plan.training.minutes) == (None, 2.0)

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
-from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from regard.core.errors import ConfigError
@@ -85,6 +84,8 @@ class Classes:
 
 def target_columns(y: Any) -> list[np.ndarray]:
     """The targets, one or several, every one of them known."""
+    from sklearn.utils.validation import column_or_1d  # here: whoever only shares a plan with tables need not wait
+
     if y is None:
         raise ConfigError("requires y to be passed, but the target y is None")
     array = y.to_numpy() if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)

@@ -22,6 +22,7 @@ from tests.command import regard
 from tests.documents.pages import Command, every_command
 
 SMALL = {"--steps": "2", "--model.width": "16", "--training.batch": "4"}
+SECONDS = "0.2"  # that a search for the best takes
 TEXT = {**SMALL, "--model.layers": "1", "--data.length": "16"}
 # What makes a verb quick: options that take the place of the page's own, or join them.
 QUICK: dict[tuple[str, ...], dict[str, str]] = {
@@ -32,8 +33,8 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("train", "summarise"): {**SMALL, "--model.layers": "2"},
     ("train", "classify"): {**SMALL, "--model.layers": "1"},
     ("train", "image"): {**SMALL, "--model.layers": "1"},
-    ("fit",): {"--time-limit": "1"},
-    ("compare",): {"--time-limit": "1", "--folds": "2"},
+    ("fit",): {"--time-limit": SECONDS},
+    ("compare",): {"--time-limit": SECONDS, "--folds": "2"},
     ("pretrain", "tables"): {
         **SMALL, "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16", "--model.cell-layers": "1",
         "--data.budget": "600", "--data.most-rows": "64", "--data.groups": "4",
@@ -88,10 +89,10 @@ class Reader:
                 self.run(self.makers[word])
 
     def python(self, page: str, blocks: Sequence[str]) -> None:
-        """Blocks go on from one another; searches for the best take a second."""
+        """Blocks go on from one another; searches for the best take a moment."""
         for block in blocks:
             self.make_all(re.findall(r'load\("([^"]+)"\)', re.sub(r"#.*", "", block)))
-        code = re.sub(r"time_limit=\d+", "time_limit=1", "\n".join(blocks))
+        code = re.sub(r"time_limit=\d+", f"time_limit={SECONDS}", "\n".join(blocks))
         exec(compile(code, page, "exec"), {"__name__": "page"})
 
     def _in_processes(self, words: list[str]) -> None:

@@ -17,23 +17,33 @@ TINY = [
 ]  # fmt: skip
 
 
-def pretrain(out: Path, *more: str) -> list[float]:
-    words = ["pretrain", "tables", "--out", out, "--steps=6", *TINY, *more]
-    done = subprocess.run([sys.executable, "-m", "regard", *words], capture_output=True, text=True, timeout=120)
+def pretrain(out: Path) -> list[object]:
+    return ["pretrain", "tables", "--out", out, "--steps=6", *TINY]
+
+
+def losses(run: Path) -> list[float]:
+    return [line["loss"] for line in read_metrics(run) if "loss" in line]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one process learns."""
+    out = tmp_path_factory.mktemp("pretrained") / "reader"
+    assert regard(*pretrain(out)) == 0
+    return out
+
+
+def test_ranks_that_draw_other_kinds_of_tables_learn_as_one(alone: Path, tmp_path: Path):
+    words = [sys.executable, "-m", "regard", *pretrain(tmp_path / "two"), "--processes=2"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    return [line["loss"] for line in read_metrics(out) if "loss" in line]
+    assert len(losses(alone)) == 6
+    assert losses(tmp_path / "two") == pytest.approx(losses(alone), abs=2e-3)  # Muon counts in bfloat16
 
 
-def test_ranks_that_draw_other_kinds_of_tables_learn_as_one(tmp_path: Path):
-    alone, shared = pretrain(tmp_path / "one"), pretrain(tmp_path / "two", "--processes=2")
-    assert len(alone) == 6
-    assert shared == pytest.approx(alone, abs=2e-3)  # Muon counts in bfloat16
-
-
-def test_what_was_learned_reads_a_table(tmp_path: Path):
-    pretrain(tmp_path / "reader")
+def test_what_was_learned_reads_a_table(alone: Path, tmp_path: Path):
     pd.DataFrame({"x": np.arange(40) % 7, "y": np.arange(40) % 2}).to_csv(tmp_path / "table.csv", index=False)
-    words = ["--target=y", "--task=classify", "--mode=in_context", "--weights", tmp_path / "reader"]
+    words = ["--target=y", "--task=classify", "--mode=in_context", "--weights", alone]
     assert regard("fit", tmp_path / "table.csv", "--out", tmp_path / "run", *words) == 0
     assert regard("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "told.csv") == 0
     assert len(pd.read_csv(tmp_path / "told.csv")) == 40

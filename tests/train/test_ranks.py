@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from regard.run import read_metrics
+from tests.command import regard as regard_here
 
 OPTIONS = [
     "--training.batch=8", "--training.log_every=1", "--training.check_every=4", "--data.train=64",
@@ -35,8 +36,13 @@ def regard(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
 
 
 def train(out: Path, ranks: int, *more: str, steps: int = 8) -> list[dict[str, float]]:
-    done = regard(ranks, f"--out={out}", f"--steps={steps}", *OPTIONS, *more)
-    assert done.returncode == 0, done.stderr
+    """What is logged by one process, which is this one, or by ranks."""
+    words = [f"--out={out}", f"--steps={steps}", *OPTIONS, *more]
+    if ranks == 1:
+        assert regard_here("train", "dates", *words) == 0
+    else:
+        done = regard(ranks, *words)
+        assert done.returncode == 0, done.stderr
     return read_metrics(out)
 
 
@@ -80,7 +86,10 @@ def test_a_failure_at_the_start_is_one_line_from_one_rank(tmp_path: Path):
 
 
 def test_the_command_starts_its_own_ranks(tmp_path: Path):
-    one, two = train(tmp_path / "one", 1), train(tmp_path / "two", 1, "--processes=2")
+    one = train(tmp_path / "one", 1)
+    done = regard(1, f"--out={tmp_path / 'two'}", "--steps=8", "--processes=2", *OPTIONS)
+    assert done.returncode == 0, done.stderr
+    two = read_metrics(tmp_path / "two")
     assert [line["loss"] for line in one if "loss" in line] == pytest.approx(
         [line["loss"] for line in two if "loss" in line], abs=1e-5
     )
@@ -97,10 +106,9 @@ def test_what_one_of_its_ranks_says_is_said_once(tmp_path: Path):
 
 
 @pytest.mark.parametrize("count", ["0", "100000"])
-def test_more_processes_than_cores_are_refused(count: str, tmp_path: Path):
-    done = regard(1, "--out", tmp_path / "run", "--steps=2", f"--processes={count}", *OPTIONS)
-    assert done.returncode == 2
-    assert "processes" in done.stderr
+def test_more_processes_than_cores_are_refused(count: str, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert regard_here("train", "dates", "--out", tmp_path / "run", "--steps=2", f"--processes={count}", *OPTIONS) == 2
+    assert "processes" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -20,6 +20,7 @@ from regard.models import GPT
 from regard.recipes import train_translator
 from regard.run import RunFolder, load_run, read_metrics
 from regard.train.loop import Loop
+from tests.command import regard
 from tests.train.tiny import tiny_plan, train_tiny, weights_of
 
 STEPS = 250  # more than twenty short lives can take
@@ -30,6 +31,20 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "unbroken"
     train_tiny(out, steps=STEPS, average=0.9)
     return out
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny run that stays as it is: tests damage copies of it."""
+    out = tmp_path_factory.mktemp("runs") / "ended"
+    train_tiny(out)
+    return out
+
+
+@pytest.fixture
+def run(ended: Path, tmp_path: Path) -> Path:
+    """A tiny run that has ended."""
+    return Path(shutil.copytree(ended, tmp_path / "run"))
 
 
 def start_child(out: Path) -> int:
@@ -120,26 +135,23 @@ def flip_a_bit(file: Path) -> None:
 
 @pytest.mark.parametrize("damage", [truncate, flip_a_bit, Path.unlink])
 @pytest.mark.parametrize("name", ["weights.safetensors", "optimiser.safetensors", "progress.json"])
-def test_a_damaged_checkpoint_is_named_and_the_one_before_can_be_used(damage, name: str, tmp_path: Path):  # type: ignore[no-untyped-def]
-    out = tmp_path / "run"
-    train_tiny(out)
-    file = newest(out) / name
+def test_a_damaged_checkpoint_is_named_and_the_one_before_can_be_used(damage, name: str, run: Path):  # type: ignore[no-untyped-def]
+    file = newest(run) / name
     damage(file)
     with pytest.raises(UserError, match=name) as caught:
-        train_tiny(out, resume=True, steps=16)
-    assert str(newest(out)) in str(caught.value)
-    for child in newest(out).iterdir():
+        train_tiny(run, resume=True, steps=16)
+    assert str(newest(run)) in str(caught.value)
+    for child in newest(run).iterdir():
         child.unlink()
-    newest(out).rmdir()  # what the message advises
-    assert train_tiny(out, resume=True, steps=16).progress.step == 16
+    newest(run).rmdir()  # what the message advises
+    assert train_tiny(run, resume=True, steps=16).progress.step == 16
 
 
 @pytest.mark.parametrize("damage", [truncate, flip_a_bit])
-def test_damaged_weights_are_refused(damage, tmp_path: Path):  # type: ignore[no-untyped-def]
-    train_tiny(tmp_path / "run")
-    damage(tmp_path / "run" / "model.safetensors")
+def test_damaged_weights_are_refused(damage, run: Path):  # type: ignore[no-untyped-def]
+    damage(run / "model.safetensors")
     with pytest.raises(UserError, match=r"model\.safetensors.*damaged"):
-        load_run(tmp_path / "run")
+        load_run(run)
 
 
 def test_a_second_process_is_refused(tmp_path: Path):
@@ -150,11 +162,10 @@ def test_a_second_process_is_refused(tmp_path: Path):
         pass
 
 
-def test_a_run_is_not_overwritten_by_accident(tmp_path: Path):
-    train_tiny(tmp_path / "run")
-    before = weights_of(tmp_path / "run")
+def test_a_run_is_not_overwritten_by_accident(run: Path, tmp_path: Path):
+    before = weights_of(run)
     with pytest.raises(UserError, match="already holds a run"):
-        train_tiny(tmp_path / "run", seed=5)
+        train_tiny(run, seed=5)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("all of it")
     with pytest.raises(UserError, match=r"'thesis\.txt', which is not a run's"):
@@ -162,7 +173,7 @@ def test_a_run_is_not_overwritten_by_accident(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="is a file"):
         train_tiny(tmp_path / "file")
-    assert weights_of(tmp_path / "run") == before
+    assert weights_of(run) == before
 
 
 def test_a_full_disk_stops_with_one_line_and_leaves_the_last_checkpoint(tmp_path: Path):
@@ -204,19 +215,17 @@ def test_only_a_run_is_ever_overwritten(tmp_path: Path):
     assert (project / "config.yaml").read_text() == "a: 1"
 
 
-def test_a_plan_that_cannot_work_costs_nothing(tmp_path: Path):
+def test_a_plan_that_cannot_work_costs_nothing(run: Path):
     """Neither the run that it should replace, nor the settings of the run that it should go on with."""
-    out = tmp_path / "run"
-    train_tiny(out)
-    before = weights_of(out)
+    before = weights_of(run)
     with pytest.raises(ConfigError, match="does not read one text and write another"):
-        train_translator(replace(tiny_plan(), model=GPT()), out, overwrite=True)
+        train_translator(replace(tiny_plan(), model=GPT()), run, overwrite=True)
     with pytest.raises(ConfigError, match="cannot be shared by 1 ranks"):
-        train_tiny(out, resume=True, accumulate=99, steps=14)
+        train_tiny(run, resume=True, accumulate=99, steps=14)
     with pytest.raises(ConfigError, match="choose one"):
-        train_translator(tiny_plan(), out, resume=True, overwrite=True)
-    assert weights_of(out) == before
-    assert train_tiny(out, resume=True, steps=14).progress.step == 14
+        train_translator(tiny_plan(), run, resume=True, overwrite=True)
+    assert weights_of(run) == before
+    assert train_tiny(run, resume=True, steps=14).progress.step == 14
 
 
 def test_a_folder_that_was_killed_before_its_config_can_be_used(tmp_path: Path):
@@ -226,37 +235,32 @@ def test_a_folder_that_was_killed_before_its_config_can_be_used(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", [".lock", "metrics.jsonl"])
-def test_nothing_is_written_through_a_link(name: str, tmp_path: Path):
-    train_tiny(tmp_path / "run")
+def test_nothing_is_written_through_a_link(name: str, run: Path, tmp_path: Path):
     (tmp_path / "victim").write_text("mine")
-    (tmp_path / "run" / name).unlink()
-    (tmp_path / "run" / name).symlink_to(tmp_path / "victim")
+    (run / name).unlink()
+    (run / name).symlink_to(tmp_path / "victim")
     with suppress(UserError):  # refused, or the link itself is replaced
-        train_tiny(tmp_path / "run", resume=True, steps=14)
+        train_tiny(run, resume=True, steps=14)
     assert (tmp_path / "victim").read_text() == "mine"
 
 
-def test_only_checkpoints_are_taken_for_checkpoints_and_removed(tmp_path: Path):
-    out = tmp_path / "run"
-    train_tiny(out)
-    shutil.copytree(newest(out), newest(out).with_name("step-000000099.bak"))
-    train_tiny(out, resume=True, steps=14, keep=1)
-    assert [path.name for path in RunFolder(out).checkpoints()] == ["step-000000014"]
-    assert (out / "checkpoints" / "step-000000099.bak").exists()
+def test_only_checkpoints_are_taken_for_checkpoints_and_removed(run: Path):
+    shutil.copytree(newest(run), newest(run).with_name("step-000000099.bak"))
+    train_tiny(run, resume=True, steps=14, keep=1)
+    assert [path.name for path in RunFolder(run).checkpoints()] == ["step-000000014"]
+    assert (run / "checkpoints" / "step-000000099.bak").exists()
 
 
-def test_a_manifest_must_vouch_for_every_file(tmp_path: Path):
-    train_tiny(tmp_path / "run")
-    (newest(tmp_path / "run") / "manifest.json").write_text("{}")
+def test_a_manifest_must_vouch_for_every_file(run: Path):
+    (newest(run) / "manifest.json").write_text("{}")
     with pytest.raises(UserError, match=r"weights\.safetensors: is damaged"):
-        train_tiny(tmp_path / "run", resume=True, steps=14)
+        train_tiny(run, resume=True, steps=14)
 
 
-def test_a_finished_run_is_left_as_it_is(tmp_path: Path):
-    train_tiny(tmp_path / "run")
-    before = (tmp_path / "run" / "metrics.jsonl").read_bytes()
-    assert train_tiny(tmp_path / "run", resume=True).steps == 0
-    assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == before
+def test_a_finished_run_is_left_as_it_is(run: Path):
+    before = (run / "metrics.jsonl").read_bytes()
+    assert train_tiny(run, resume=True).steps == 0
+    assert (run / "metrics.jsonl").read_bytes() == before
 
 
 def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -311,19 +315,14 @@ def test_ten_bad_steps_in_a_row_stop_the_run_and_leave_the_checkpoint(tmp_path: 
     assert all(torch.isfinite(weight).all() for weight in checkpoint.weights.values())
 
 
-def test_a_resumed_run_keeps_its_settings_and_refuses_others(tmp_path: Path):
-    out = tmp_path / "run"
-    train_tiny(out)
-
-    def resume(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "regard", "train", "dates", "--out", str(out), "--resume", *words]
-        return subprocess.run(command, capture_output=True, text=True)
-
-    refused = resume("--model.layers", "3")
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "model.layers: a resumed run cannot change it" in refused.stderr
-    longer = resume("--steps", "15")
-    assert longer.returncode == 0, longer.stderr
-    assert json.loads((newest(out) / "progress.json").read_text())["step"] == 15
+def test_a_resumed_run_keeps_its_settings_and_refuses_others(run: Path, capsys: pytest.CaptureFixture):
+    resume = ["train", "dates", "--out", run, "--resume"]
+    capsys.readouterr()
+    assert regard(*resume, "--model.layers", "3") == 2
+    refused = capsys.readouterr().err
+    assert "model.layers: a resumed run cannot change it" in refused
+    assert refused.count("\n") == 1
+    assert regard(*resume, "--steps", "15") == 0
+    assert json.loads((newest(run) / "progress.json").read_text())["step"] == 15
     assert tiny_plan().model.width == 16  # the folder's own width, not the recipe's, was kept:
-    assert load_run(out).config.width == 16  # type: ignore[union-attr]
+    assert load_run(run).config.width == 16  # type: ignore[union-attr]
