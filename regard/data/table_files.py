@@ -84,7 +84,7 @@ def _codes(path: Path, data: bytes, layout: Layout, frame: pd.DataFrame) -> dict
 
 
 def _with_thousands(path: Path, data: bytes, layout: Layout, frame: pd.DataFrame) -> dict[str, pd.Series]:
-    """Columns of 1.234 that mean 1234, as they do where others have decimal commas; else a line says how they are read."""
+    """Columns of 1.234 that mean 1234, as where others have decimal commas; else a line says how they are read."""
     if not re.search(rb"[1-9][0-9]{0,2}\.[0-9]{3}\s*[;\r\n\"]", data):
         return {}
     numeric = [name for name in frame if pd.api.types.is_float_dtype(frame[name])]

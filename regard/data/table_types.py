@@ -9,8 +9,10 @@ import re
 import pandas as pd
 
 # What people write where they know nothing. "none" and "na" are left alone: they are answers as often as gaps.
-MISSING = ("", " ", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "Null", "None", "?", "-")
-MISSING += ("--", "–", "—", ".", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")  # and what spreadsheets do
+MISSING = (
+    "", " ", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "Null", "None", "?", "-", "--",
+    "–", "—", ".", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!",
+)  # fmt: skip
 
 _ISO = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?"
 _ZONED = r".*\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)"
@@ -48,7 +50,7 @@ def plain(cells: pd.Series) -> pd.Series:
 
 
 def read_amounts(text: pd.Series, point: str) -> pd.Series | None:
-    """Numbers as people write them, with this decimal point; nothing where a filled cell is none, or of another unit."""
+    """Numbers as people write them, with this decimal point; nothing where a cell is none, or is of another unit."""
     codes, cells = _distinct(text)
     if not len(cells) or not re.fullmatch(_AMOUNT, cells.iloc[0]):
         return None
@@ -66,8 +68,8 @@ def read_amounts(text: pd.Series, point: str) -> pd.Series | None:
 
 
 def read_thousands(text: pd.Series) -> pd.Series | None:
-    """Whole numbers whose points part thousands, 1.234 for 1234; nothing where no cell has such a point, or one can be no
-    such number."""
+    """Whole numbers whose points part thousands, 1.234 for 1234; nothing where no cell has such a point, or one can be
+    no such number."""
     codes, cells = _distinct(text)
     grouped = cells.str.fullmatch(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
     if not grouped.any() or not (grouped | cells.str.fullmatch("[+-]?[0-9]{1,3}")).all():
@@ -83,6 +85,11 @@ def read_dates(text: pd.Series, day_first: bool = False) -> tuple[pd.Series, boo
         return None
     found = _dates(cells, day_first)
     return None if found is None else (_spread(found[0], codes, text), found[1])
+
+
+def like_dates(text: pd.Series) -> pd.Series:
+    """Which cells are written like a date, be it one of the calendar or not."""
+    return text.str.match(_LIKE_A_DATE)
 
 
 def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:
