@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -12,6 +12,9 @@ from regard.core.errors import ConfigError, UserError
 Task = Literal["auto", "classify", "regress"]
 Mode = Literal["auto", "in_context", "trained"]
 Kinds = Annotated[tuple[str, ...], Parameter(name="--kind")]
+
+if TYPE_CHECKING:
+    from regard.tables.problem import Problem
 
 
 @app.command
@@ -25,6 +28,7 @@ def fit(
     mode: Mode = "auto",
     weights: Path | None = None,
     kinds: Kinds = (),
+    ignore: tuple[str, ...] = (),
     seed: int = 0,
     overwrite: bool = False,
 ) -> None:
@@ -49,36 +53,43 @@ def fit(
         Run folder of `regard pretrain tables` whose weights to use in place of the shipped ones.
     kinds
         COLUMN=number, category or date, where the inferred kind is wrong.
+    ignore
+        Columns to leave out, such as identifiers, or what is not known yet when predictions are needed.
     seed
         Seed of every random number.
     overwrite
         Replace the run that the folder holds.
     """
+    from shlex import quote
+
     from rich.console import Console
 
     from regard.run import RunFolder
     from regard.tables.columns import Columns
     from regard.tables.fitting import Way, fit_table
+    from regard.tables.frames import named
     from regard.tables.keep import save
     from regard.tables.problem import pose
     from regard.tables.words import columns_grid, scores_line
 
     RunFolder(out).check_free(overwrite=overwrite)
     way = Way(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None)
-    problem = pose(table, target, task, way.kinds)
-    columns = Columns.learn(problem.features, way.kinds_of(problem))
+    problem = pose(table, target, task, way.kinds, ignore)
+    with named(table):
+        columns = Columns.learn(problem.features, way.kinds_of(problem))
     console = Console(highlight=False, soft_wrap=True)
     console.print(columns_grid(columns))
     for line in columns.remarks(problem.features):
         console.print(f"note: {line}", markup=False)
-    if problem.left_out:
-        console.print(f"note: {problem.left_out:,} rows have no {target!r} and are left out", markup=False)
-    console.print(f"{target}: {'classes' if problem.classifies else 'numbers'}, for {problem.why}", markup=False)
+    for line in about_target(problem):
+        console.print(line, markup=False)
     estimator, scores = fit_table(problem, way, say)
     save(estimator, out, overwrite=overwrite, more={"table": str(table), "scores": scores})
     if scores:
         console.print(f"on rows held out: {scores_line(scores)}", markup=False)
-    console.print(f"wrote {out}; next: regard predict {out} NEW.csv --out predictions.csv", markup=False)
+    run = quote(str(out))
+    console.print(f"wrote {out}; next: regard predict {run} NEW.csv --out predictions.csv", markup=False)
+    console.print(f"and why: regard explain {run} NEW.csv --row 0", markup=False)
 
 
 @app.command
@@ -144,14 +155,17 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5) -> None:
     estimator, frame = load_table(run), read_table(table)
     if not 0 <= row < len(frame):
         raise ConfigError(f"--row {row}: {table} has {len(frame):,} rows, the first of which is 0")
+    asked = frame.iloc[[row]]
     with named(table):
-        (found,) = estimator.evidence(frame.iloc[[row]], top)
-        told = in_words(estimator, frame.iloc[[row]])
+        for line in estimator.columns_.surprises(asked):
+            say(f"note: {line}")
+        found = estimator.evidence(asked, top)
+        told = [in_words(estimator, asked, number) for number in range(len(estimator.target_names_))]
     console = Console(highlight=False)
-    target = estimator.target_names_[0] or "target"
-    console.print(f"Row {row} of {table} (the first is 0): {told}\n", markup=False, soft_wrap=True)
-    for grid in evidence_grids(found, frame.iloc[row], target):
-        console.print(grid, "")
+    for name, words, (one,) in zip(estimator.target_names_, told, found if estimator.many_ else [found], strict=True):
+        console.print(f"Row {row} of {table} (the first is 0): {words}\n", markup=False, soft_wrap=True)
+        for grid in evidence_grids(one, frame.iloc[row], name or "target"):
+            console.print(grid, "")
 
 
 @app.command
@@ -164,6 +178,7 @@ def compare(
     task: Task = "auto",
     mode: Mode = "auto",
     kinds: Kinds = (),
+    ignore: tuple[str, ...] = (),
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -185,6 +200,8 @@ def compare(
         How ours learns, beside in_context.
     kinds
         COLUMN=number, category or date, where the inferred kind is wrong.
+    ignore
+        Columns to leave out, such as identifiers, or what is not known yet when predictions are needed.
     seed
         Seed of every random number.
     json
@@ -192,13 +209,16 @@ def compare(
     """
     from regard.tables.compare import compare as compare_models
     from regard.tables.fitting import Way
+    from regard.tables.frames import named
     from regard.tables.problem import pose
     from regard.tables.words import comparison_grid
 
     way = Way(mode, time_limit, seed, read_kinds(kinds))
-    problem = pose(table, target, task, way.kinds)
-    say(f"{target}: {'classes' if problem.classifies else 'numbers'}, for {problem.why}")
-    measure, found = compare_models(problem, way, folds, say)
+    problem = pose(table, target, task, way.kinds, ignore)
+    for line in about_target(problem):
+        say(line)
+    with named(table):
+        measure, found = compare_models(problem, way, folds, say)
     for one in found:
         if one.error:
             say(f"note: {one.name} failed: {one.error}")
@@ -210,6 +230,16 @@ def compare(
     from rich.console import Console
 
     Console(highlight=False, soft_wrap=True).print(comparison_grid(measure, found, folds))
+
+
+def about_target(problem: "Problem") -> list[str]:
+    """What was made of the target, in lines."""
+    name, without = problem.target.name, problem.left_out
+    told = [f"{name}: {'classes' if problem.classifies else 'numbers'}, for {problem.why}"]
+    if without:
+        rows = "1 row has" if without == 1 else f"{without:,} rows have"
+        told.insert(0, f"note: {rows} no {name!r}, and {'is' if without == 1 else 'are'} left out")
+    return told
 
 
 def read_kinds(words: tuple[str, ...]) -> dict[str, str]:

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from regard.core.errors import ConfigError, UserError
 from regard.core.files import replacing
 from regard.data.files import PACKED, kind_of, opened
 from regard.data.table_layout import SEPARATORS, Layout, find_layout, name_columns, tell
-from regard.data.table_types import MISSING, decimal_commas, plain, read_dates
+from regard.data.table_types import MISSING, plain, read_amounts, read_dates, read_thousands
 
 # A spreadsheet takes a text that begins so for a formula, and runs it; the wide forms too, where Japanese is written.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -28,7 +29,7 @@ _WHOLE = {pyarrow.from_numpy_dtype(kind().numpy_dtype): kind() for kind in (*_NU
 def read_table(path: Path) -> pd.DataFrame:
     """A table with a typed column under each name of its header."""
     kind = kind_of(path)
-    if kind == ".jsonl":
+    if kind == ".jsonl" or path.suffix.lower() == ".json":
         raise UserError(f"{path}: is no table; save it as CSV or Parquet")
     with opened(path) as file:
         data = file.read()
@@ -47,8 +48,11 @@ def _delimited(path: Path, layout: Layout) -> pd.DataFrame:
     typed = {name: plain(frame[name]) for name in frame} | _codes(path, data, layout, frame)
     for name, cells in typed.items():
         if isinstance(cells.dtype, pd.StringDtype):
-            typed[name] = _from_text(path, cells.mask(cells.isin(MISSING)), layout.separator)
-    return pd.DataFrame(typed)
+            text = cells.str.strip()
+            typed[name] = _from_text(path, text.mask(text.isin(MISSING)), layout.separator)
+    if layout.separator == ";":
+        typed |= _with_thousands(path, data, layout, frame)
+    return _without_index(path, pd.DataFrame(typed), layout.unnamed)
 
 
 def _parse(path: Path, data: bytes, layout: Layout, **options: Any) -> pd.DataFrame:
@@ -79,9 +83,45 @@ def _codes(path: Path, data: bytes, layout: Layout, frame: pd.DataFrame) -> dict
     return {name: text[name] for name in text if text[name].str.match(r"\s*0\d").any()}
 
 
+def _with_thousands(path: Path, data: bytes, layout: Layout, frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Columns of 1.234 that mean 1234, as where others have decimal commas; else a line says how they are read."""
+    if not re.search(rb"[1-9][0-9]{0,2}\.[0-9]{3}\s*[;\r\n\"]", data):
+        return {}
+    numeric = [name for name in frame if pd.api.types.is_float_dtype(frame[name])]
+    text = _parse(path, data, layout, usecols=numeric, dtype="str") if numeric else frame[[]]
+    found = {name: numbers for name in text if (numbers := read_thousands(text[name].str.strip())) is not None}
+    if any(_has_commas(frame[name]) for name in frame if isinstance(frame[name].dtype, pd.StringDtype)):
+        return found
+    for name in found:
+        cell = next(cell for cell in text[name].dropna() if "." in cell)
+        tell(f"{path}: {name!r}: {cell} is read with a decimal point; write thousands without one")
+    return {}
+
+
+def _has_commas(cells: pd.Series) -> bool:
+    """Whether these are numbers, some with a decimal comma."""
+    text = cells.str.strip()
+    text = text.mask(text.isin(MISSING))
+    return bool(text.str.contains(",", regex=False).any()) and read_amounts(text, ",") is not None
+
+
+def _without_index(path: Path, frame: pd.DataFrame, unnamed: Sequence[str]) -> pd.DataFrame:
+    """Without columns that nobody named and nobody means: empty ones, and the numbers of rows that pandas writes."""
+    first = frame.columns[0]
+    for name in unnamed:
+        cells = frame[name]
+        counts = name == first and pd.api.types.is_integer_dtype(cells.dtype) and cells.is_unique and not cells.hasnans
+        if (counts or cells.isna().all()) and frame.shape[1] > 1:
+            tell(f"{path}: {name!r} {'only numbers the rows' if counts else 'is empty'}, and is left out")
+            frame = frame.drop(columns=name)
+    return frame
+
+
 def _from_text(path: Path, cells: pd.Series, separator: str) -> pd.Series:
-    if separator == ";" and (numbers := decimal_commas(cells)) is not None:
-        return numbers
+    # Where ; separates, a comma is mostly a decimal point; where commas separate, one inside a cell never is.
+    for point in {";": ",.", ",": "."}.get(separator, ".,"):
+        if (numbers := read_amounts(cells, point)) is not None:
+            return numbers
     found = read_dates(cells, day_first=separator == ";")  # a table from where ; separates has its day first
     if found is None:
         return cells

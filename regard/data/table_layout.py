@@ -33,6 +33,7 @@ class Layout:
     separator: str
     spaced: bool  # a space follows each separator and is no part of the cell
     names: tuple[str, ...]
+    unnamed: tuple[str, ...]  # those that the header left blank
     rows: int
 
 
@@ -53,7 +54,9 @@ def find_layout(path: Path, data: bytes) -> Layout:
     separator = directive.group(1) if directive else find_separator(sample, path.name.lower())
     spaced = len(sample) > 1 and all(row.count(separator) == row.count(separator + " ") > 0 for row in sample)
     header, rows = _check_rows(path, text, line, separator, spaced)
-    return Layout(text, separator, spaced, name_columns(path, header), rows)
+    names = name_columns(path, header)
+    unnamed = tuple(name for name, given in zip(names, header, strict=True) if not given.strip())
+    return Layout(text, separator, spaced, names, unnamed, rows)
 
 
 def decode(path: Path, data: bytes) -> str:
@@ -122,6 +125,8 @@ def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) 
                 rows += 1
             else:
                 hint = f"; quote a cell with {separator!r} in it" if len(fields) > len(header) else ""
+                if len(header) == 1:
+                    hint = f"; remove what stands above the header: {header[0][:40]!r}"
                 raise UserError(f"{path}, line {begun}: has {len(fields)} fields, the header {len(header)}{hint}")
             begun = line + reader.line_num
     except csv.Error as error:

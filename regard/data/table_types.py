@@ -1,6 +1,7 @@
 """What the cells of a column are: numbers, booleans, dates, or text. A column is what all its filled cells are.
 
-Codes with leading zeros stay text, for `007` is no seven. Whole numbers stay whole where some are missing.
+Codes with leading zeros stay text, for `007` is no seven. Whole numbers stay whole where some are missing. Amounts are
+numbers, be it with a currency, a percent sign or marks between thousands, where all of a column are of one unit.
 """
 
 import re
@@ -8,16 +9,30 @@ import re
 import pandas as pd
 
 # What people write where they know nothing. "none" and "na" are left alone: they are answers as often as gaps.
-MISSING = ("", " ", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "Null", "None", "?", "-")
+MISSING = (
+    "", " ", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "Null", "None", "?", "-", "--",
+    "–", "—", ".", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!",
+)  # fmt: skip
 
 _ISO = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?"
 _ZONED = r".*\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)"
 _LIKE_A_DATE = re.compile(r"\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}")
-_FORMS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
-_EITHER_WAY = (("%m/%d/%Y", "%d/%m/%Y"), ("%m-%d-%Y", "%d-%m-%Y"))  # month or day first: the cells must tell
+_FORMS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
+_EITHER_WAY = (  # month or day first: the cells must tell
+    ("%m/%d/%Y", "%d/%m/%Y"), ("%m-%d-%Y", "%d-%m-%Y"), ("%m/%d/%y", "%d/%m/%y"),
+)  # fmt: skip
 _CLOCKS = {0: "", 1: " %H:%M", 2: " %H:%M:%S"}  # by the number of colons
 
-_COMMA = r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?(?:[eE][+-]?\d+)?"  # 1234,5 or 1.234,5
+_SPACE = " \u00a0\u202f"
+_UNIT = "[$€£¥₹]|EUR|USD|GBP|CHF"
+_AMOUNT = (  # -5, €5, -€5, 5 €, 5 %, and (5), which is how accountants write -5
+    rf"(?P<open>\()?(?P<sign>[+−-])?(?P<before>{_UNIT})?[{_SPACE}]?(?P<digits>[0-9.,'’{_SPACE}]*[0-9])"
+    rf"(?P<power>[eE][+-]?[0-9]+)?[{_SPACE}]?(?P<after>{_UNIT}|%)?(?P<close>\))?"
+)
+_DIGITS = {  # 1234.5, 1,234.5 or 1 234.5; and as much of Europe writes it
+    ".": rf"(?:[1-9][0-9]{{0,2}}(?:[,'’{_SPACE}][0-9]{{3}})+|[0-9]*)(?:\.[0-9]+)?",
+    ",": rf"(?:[1-9][0-9]{{0,2}}(?:[.'’{_SPACE}][0-9]{{3}})+|[0-9]*)(?:,[0-9]+)?",
+}
 
 
 def plain(cells: pd.Series) -> pd.Series:
@@ -34,13 +49,32 @@ def plain(cells: pd.Series) -> pd.Series:
     return cells
 
 
-def decimal_commas(text: pd.Series) -> pd.Series | None:
-    """Numbers as much of Europe writes them, or nothing where a filled cell is none."""
+def read_amounts(text: pd.Series, point: str) -> pd.Series | None:
+    """Numbers as people write them, with this decimal point; nothing where a cell is none, or is of another unit."""
     codes, cells = _distinct(text)
-    if not len(cells) or not cells.str.fullmatch(_COMMA).all() or cells.str.match(r"[+-]?0\d").any():
+    if not len(cells) or not re.fullmatch(_AMOUNT, cells.iloc[0]):
         return None
-    numbers = pd.to_numeric(cells.str.replace(".", "").str.replace(",", "."))
-    return _spread(numbers.astype("float64"), codes, text)
+    parts = cells.str.extract(f"^{_AMOUNT}$").fillna("")
+    digits, negative = parts["digits"], parts["open"].eq("(")
+    if not (digits.ne("") & digits.str.fullmatch(_DIGITS[point])).all() or digits.str.match("0[0-9]").any():
+        return None
+    if cells.str.fullmatch("[+-]?[0-9]+").all():  # and yet no number to pandas: names of more digits than one can have
+        return None
+    if (parts["before"] + parts["after"]).nunique() > 1 or negative.ne(parts["close"].eq(")")).any() or negative.all():
+        return None
+    plain = digits.str.replace(f"[^0-9{point}]", "", regex=True).str.replace(",", ".") + parts["power"]
+    numbers = pd.to_numeric(plain).astype("float64")
+    return _spread(numbers.mask(negative | parts["sign"].isin(["-", "−"]), -numbers), codes, text)
+
+
+def read_thousands(text: pd.Series) -> pd.Series | None:
+    """Whole numbers whose points part thousands, 1.234 for 1234; nothing where no cell has such a point, or one can be
+    no such number."""
+    codes, cells = _distinct(text)
+    grouped = cells.str.fullmatch(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
+    if not grouped.any() or not (grouped | cells.str.fullmatch("[+-]?[0-9]{1,3}")).all():
+        return None
+    return _spread(pd.to_numeric(cells.str.replace(".", "")).astype("float64"), codes, text)
 
 
 def read_dates(text: pd.Series, day_first: bool = False) -> tuple[pd.Series, bool] | None:
@@ -51,6 +85,11 @@ def read_dates(text: pd.Series, day_first: bool = False) -> tuple[pd.Series, boo
         return None
     found = _dates(cells, day_first)
     return None if found is None else (_spread(found[0], codes, text), found[1])
+
+
+def like_dates(text: pd.Series) -> pd.Series:
+    """Which cells are written like a date, be it one of the calendar or not."""
+    return text.str.match(_LIKE_A_DATE)
 
 
 def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:

@@ -16,6 +16,8 @@ from regard.data.table_types import read_dates
 Label = str | bool | int | float  # what JSON keeps exactly
 
 LARGEST = float(np.finfo(np.float32).max)
+ROW = "row"  # name of an index that counts the rows of a file from 0
+EPOCH = pd.Timestamp("1970-01-01")  # not of 0, which would count in nanoseconds and so end in 2262
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def read_numbers(cells: pd.Series) -> Float[np.ndarray, " row"]:
         numbers = cells
     else:
         numbers = pd.to_numeric(pd.Series(cells.astype(object), index=cells.index), errors="coerce")
-        _refuse(cells, numbers.isna() & cells.notna(), "is not a number")
+        _refuse(cells, numbers.isna() & cells.notna(), "is not a number; leave unknown cells empty")
     found = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     _refuse(cells, np.abs(found) > LARGEST, "is infinity or too large for 32 bits; leave unknown cells empty")
     return found
@@ -53,8 +55,8 @@ def _refuse(cells: pd.Series, wrong: Any, told: str) -> None:
     """Name the first wrong cell."""
     places = np.flatnonzero(np.asarray(wrong))
     if len(places):
-        cell = cells.iloc[places[0]]
-        raise ConfigError(f"column {cells.name!r}, row {places[0]} (counted from 0): {str(cell)[:80]!r} {told}")
+        cell, row = cells.iloc[places[0]], cells.index[places[0]] if cells.index.name == ROW else places[0]
+        raise ConfigError(f"column {cells.name!r}, row {row} (counted from 0): {str(cell)[:80]!r} {told}")
 
 
 def label(value: Any) -> Label:
@@ -147,7 +149,7 @@ def _has_zones(cells: pd.Series) -> bool:
 
 def date_parts(moments: pd.Series, clock: bool) -> dict[str, Float[np.ndarray, " row"]]:
     """What there is to learn from dates: how far along, and where in the year, the week and the day."""
-    days = ((moments - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
+    days = ((moments - EPOCH) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
     parts = {"days": days, "year": moments.dt.year, "month": moments.dt.month, "weekday": moments.dt.day_of_week}
     if clock:
         parts["time"] = days - np.floor(days)

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from regard.core.errors import ConfigError
 from regard.tables.cells import (
+    EPOCH,
     Label,
     date_parts,
     has_clock,
@@ -78,7 +79,7 @@ class Column:
             labels = np.array([*self.categories, "?"], dtype=object)
             cells[known] = labels[np.clip(first[known].round().astype(int), 0, len(self.categories))]
         elif self.kind == "date":
-            moments = pd.Timestamp(0) + pd.to_timedelta(np.where(known, first, 0.0), unit="D")
+            moments = EPOCH + pd.to_timedelta(np.where(known, first, 0.0), unit="D")
             cells[known] = moments.round("min").to_numpy(dtype=object)[known]
         else:
             cells[known] = [float(f"{value:.7g}") for value in first[known]]  # as many digits as 32 bits hold

@@ -96,12 +96,15 @@ class Columns:
         places = {name: place for place, name in enumerate(_names(frame))}
         for column in self.columns:
             if column.name not in places:
-                raise ConfigError(f"the table has no column {column.name!r}; {nearest(column.name, list(places))}")
+                told = f"the table has no column {column.name!r}; {nearest(column.name, list(places))}"
+                raise ConfigError(
+                    told if told.endswith("?") else f"{told}; if it is not known, add it with empty cells"
+                )
         return [(column, frame.iloc[:, places[column.name]].rename(column.name)) for column in self.columns]
 
 
 def _names(frame: pd.DataFrame) -> list[str]:
-    return [str(name) if has_names(frame) else f"x{place}" for place, name in enumerate(frame.columns)]
+    return list(frame.columns) if has_names(frame) else [f"x{place}" for place in range(frame.shape[1])]
 
 
 def nearest(name: str, names: list[str], most: int = 300) -> str:

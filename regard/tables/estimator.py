@@ -111,20 +111,27 @@ class _NPT(BaseEstimator):
     def _values(self, X: Any) -> Tensor:
         return torch.from_numpy(self.columns_.encode(as_frame(X), type(self).__name__).values)
 
-    def _evidence(self, X: Any, predictions: Sequence[Any], targets: np.ndarray, top: int) -> list[Evidence]:
-        """`targets` are those of the known rows, in the words of the table."""
-        learned = self.answers_[0]
-        if self.many_:
-            raise ConfigError("evidence: is kept for one target; fit each by itself")
+    def _evidence(self, X: Any, told: np.ndarray, known: Sequence[np.ndarray], top: int) -> Any:
+        """What was told of each row, and the targets that are known, in the words of the table."""
+        if top < 1:
+            raise ConfigError(f"top: must be at least 1, not {top}")
         values = self._values(X)
+        if not self.many_:
+            return self._evidence_of(0, values, told, known[0], top)
+        return [self._evidence_of(number, values, told[:, number], own, top) for number, own in enumerate(known)]
+
+    def _evidence_of(
+        self, number: int, values: Tensor, told: np.ndarray, targets: np.ndarray, top: int
+    ) -> list[Evidence]:
+        learned, table = self.answers_[number], self.tables_[number]
         numbers, first, own = np.unique(self.rows_.numpy(), return_index=True, return_inverse=True)
-        known, same = self.tables_[0].values.numpy()[first], torch.from_numpy(own.reshape(-1))
+        known, same = table.values.numpy()[first], torch.from_numpy(own.reshape(-1))
         names = [column.name for column in self.columns_.columns]
         found = []
         with threads(self.n_jobs):
-            cells = cell_weights(learned, values, self.columns_.places(), self.tables_[0].classes)
+            cells = cell_weights(learned, values, self.columns_.places(), table.classes)
             weights = (row for part in values.split(AT_ONCE) for row in row_weights(learned, part))
-            for prediction, each, moved in zip(predictions, weights, cells, strict=True):
+            for prediction, each, moved in zip(told, weights, cells, strict=True):
                 # A row that counts twice is one row; rows without a target are no evidence.
                 row = torch.zeros(len(numbers)).index_add_(0, same, each[: len(same)])
                 heaviest = row.argsort(descending=True)[:top].numpy()
@@ -133,7 +140,7 @@ class _NPT(BaseEstimator):
                 rows.insert(0, "target", targets[first][heaviest], allow_duplicates=True)
                 rows.insert(0, "weight", row.double().numpy()[heaviest], allow_duplicates=True)
                 columns = pd.Series(moved.double().numpy(), index=names, name="weight").sort_values(ascending=False)
-                found.append(Evidence(prediction, rows, columns))
+                found.append(Evidence(prediction, rows, columns, int((row > 0).sum()), self.mode != "trained"))
         return found
 
     def _check(self, unlabelled: Any) -> None:
@@ -172,9 +179,12 @@ class NPTClassifier(ClassifierMixin, _NPT):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, unlabelled: Any = None) -> "NPTClassifier":
         columns = target_columns(y)
-        for column in columns:
-            check_classification_targets(column)
         found = [Classes.learn(column) for column in columns]
+        for name, column in zip(target_names(y, len(columns)), columns, strict=True):
+            try:
+                check_classification_targets(column)
+            except ValueError as error:
+                raise ConfigError(f"y, {name!r}: {error}" if name else f"y: {error}") from None
         self.many_ = len(found) > 1
         self.classes_ = [classes.labels for classes, _ in found] if self.many_ else found[0][0].labels
         self._fit(X, y, [(codes, len(classes.labels)) for classes, codes in found], sample_weight, unlabelled)
@@ -190,14 +200,18 @@ class NPTClassifier(ClassifierMixin, _NPT):
         chances = self.predict_proba(X)
         if not self.many_:
             return np.asarray(self.classes_)[chances.argmax(1)]
-        return np.stack([labels[own.argmax(1)] for labels, own in zip(self.classes_, chances, strict=True)], axis=1)
+        told = [labels[own.argmax(1)] for labels, own in zip(self.classes_, chances, strict=True)]
+        alike = len({own.dtype.kind for own in told}) == 1  # else numbers would become texts
+        return np.stack(told if alike else [own.astype(object) for own in told], axis=1)
 
-    def evidence(self, X: Any, top: int = 5) -> list[Evidence]:
-        """For each row the known rows and the columns that its prediction rested on."""
+    def evidence(self, X: Any, top: int = 5) -> Any:
+        """For each row the known rows and the columns that its prediction rested on; where there are several targets, a
+        list of such for each."""
         check_is_fitted(self)
-        labels = self.classes_[0] if self.many_ else self.classes_
-        known = np.asarray(labels)[self.tables_[0].target.long().numpy()]
-        return self._evidence(X, list(self.predict(X)), known, top)
+        labels = self.classes_ if self.many_ else [self.classes_]
+        coded = [table.target.long().numpy() for table in self.tables_]
+        known = [np.asarray(own)[codes] for own, codes in zip(labels, coded, strict=True)]
+        return self._evidence(X, self.predict(X), known, top)
 
 
 class NPTRegressor(RegressorMixin, _NPT):
@@ -219,7 +233,8 @@ class NPTRegressor(RegressorMixin, _NPT):
             found = [quantiles_of(answer, quantiles).double().numpy() for answer in answers]
         return np.stack(found, axis=1) if self.many_ else found[0]
 
-    def evidence(self, X: Any, top: int = 5) -> list[Evidence]:
-        """For each row the known rows and the columns that its prediction rested on."""
+    def evidence(self, X: Any, top: int = 5) -> Any:
+        """For each row the known rows and the columns that its prediction rested on; where there are several targets, a
+        list of such for each."""
         check_is_fitted(self)
-        return self._evidence(X, list(self.predict(X)), self.tables_[0].target.numpy(), top)
+        return self._evidence(X, self.predict(X), [table.target.numpy() for table in self.tables_], top)

@@ -19,6 +19,7 @@ from regard.tables.own_network import OwnNetwork
 from regard.tables.views import Reader
 
 AT_ONCE = 64  # rows asked together: each has a weight for every known row
+HIDDEN_AT_ONCE = 2048  # rows asked together, each with another of its cells hidden
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Evidence:
     prediction: Any
     rows: pd.DataFrame  # known rows by their number, the heaviest first: `weight`, `target`, and their cells
     columns: pd.Series  # how much the answer moved when the cell was hidden, as shares, the most first
+    seen: int  # known rows that have any weight
+    voted: bool  # whether weights are those of a vote that is the answer, and not of what was looked at on the way
 
 
 def row_weights(learned: Answers, values: Float[Tensor, "row column"]) -> Float[Tensor, "row known"]:
@@ -54,12 +57,14 @@ def cell_weights(
     learned: Answers, values: Float[Tensor, "row cell"], columns: list[list[int]], classes: int
 ) -> Float[Tensor, "row column"]:
     """How far the answer moves when a column's cells are hidden, as shares of all that it moves."""
-    whole, moved = learned.answer(values), []
-    for places in columns:
-        hidden = values.clone()
-        hidden[:, places] = torch.nan
-        change = (learned.answer(hidden) - whole).abs()
+    moved = []
+    for rows in values.split(max(1, HIDDEN_AT_ONCE // len(columns))):
+        hidden = rows.repeat(len(columns), 1, 1)  # column, row, cell
+        for number, places in enumerate(columns):
+            hidden[number, :, places] = torch.nan
+        told = learned.answer(hidden.flatten(0, 1)).unflatten(0, hidden.shape[:2])
+        change = (told - learned.answer(rows)).abs()
         # Of classes the probability that goes elsewhere; of a number how far its mean goes.
-        moved.append(change.sum(1) / 2 if classes else change[:, 0])
-    far = torch.stack(moved, 1)
+        moved.append((change.sum(2) / 2 if classes else change[:, :, 0]).T)
+    far = torch.cat(moved)
     return far / far.sum(1, keepdim=True).clamp(min=1e-12)

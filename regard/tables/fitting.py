@@ -2,10 +2,12 @@
 
 import math
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from regard.core.errors import ConfigError
@@ -56,12 +58,21 @@ def fit_table(
         learned, held_out = _split(problem, way.seed)
         say(f"learning {len(learned):,} rows, to be measured by {len(held_out):,} others")
         brief = replace(way, time_limit=FOR_THE_SCORE * way.time_limit)
-        estimator = brief.estimator(problem).fit(problem.features.iloc[learned], problem.target.iloc[learned])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the score says it
+            estimator = brief.estimator(problem).fit(problem.features.iloc[learned], problem.target.iloc[learned])
         scores = score(estimator, problem.features.iloc[held_out], problem.target.iloc[held_out])
+        if not _learned(scores, problem, learned, held_out):
+            usual = "the shares of the classes" if problem.classifies else "the mean of all rows"
+            say(f"note: the rows held out are told no better than by {usual}; more rows or --time-limit may help")
     left = way.time_limit - (time.monotonic() - began)
     say(f"learning all {len(problem.target):,} rows ({way.mode})")
     final = replace(way, time_limit=max(left, 0.01 * way.time_limit)).estimator(problem)
-    final.fit(problem.features, problem.target)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ConvergenceWarning)
+        final.fit(problem.features, problem.target)
+    for warning in warned:
+        say(f"note: {warning.message}")
     final.set_params(time_limit=way.time_limit)
     final.rows_ = final.rows_.new_tensor(problem.rows)[final.rows_]  # as the file counts them
     return final, scores
@@ -73,3 +84,12 @@ def _split(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
     spread = problem.classifies and counts.min() >= 2 and asked >= len(counts)
     kind = StratifiedShuffleSplit if spread else ShuffleSplit
     return next(kind(1, test_size=asked, random_state=seed).split(problem.features, problem.target))
+
+
+def _learned(scores: Mapping[str, float], problem: Problem, learned: np.ndarray, held_out: np.ndarray) -> bool:
+    """Whether anything was learned of the rows held out beyond what could be told without looking at them."""
+    if not problem.classifies:
+        return scores.get("r2", 1.0) > 0
+    shares = problem.target.iloc[learned].value_counts(normalize=True)
+    guessed = -np.log(problem.target.iloc[held_out].map(shares).dropna()).mean()
+    return bool(scores.get("log_loss", 0.0) < guessed)

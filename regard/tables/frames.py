@@ -1,7 +1,8 @@
 """Whatever holds a table as a pandas frame: pandas, polars, Arrow, numpy, lists of rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,12 @@ def as_frame(table: Any) -> pd.DataFrame:
         raise ConfigError("a sparse matrix is not supported: its zeros are cells like any other; pass X.toarray()")
     if isinstance(table, (list, tuple)):
         return _checked(_rows(table))
+    if isinstance(table, Mapping) and all(np.ndim(cells) == 1 for cells in table.values()):
+        return _checked(pd.DataFrame(table))
+    if isinstance(table, (str, Path)):
+        raise ConfigError(f"a table is needed, not the name {str(table)[:80]!r}; read it first: pandas.read_csv(…)")
+    if hasattr(table, "collect_schema"):  # a plan of polars'
+        raise ConfigError(f"a table is needed, not {type(table).__name__}; pass X.collect()")
     return _checked(_array(np.asarray(table)))
 
 
@@ -86,6 +93,7 @@ def _checked(frame: pd.DataFrame) -> pd.DataFrame:
         raise ConfigError(f"Found array with 0 feature(s) (shape={frame.shape}) while a minimum of 1 is required.")
     if rows == 0:
         raise ConfigError(f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required.")
+    frame = _named(frame)
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise ConfigError(f"two columns are called {twice[0]!r}; give each a name of its own")
@@ -93,3 +101,11 @@ def _checked(frame: pd.DataFrame) -> pd.DataFrame:
         if getattr(kind, "kind", "") == "c":
             raise ConfigError(f"Complex data not supported: column {name!r} holds complex numbers")
     return frame
+
+
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Names of columns as text, those of several levels joined. Numbers from 0 on are places, and no names."""
+    if list(frame.columns) == list(range(frame.shape[1])):
+        return frame
+    names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
+    return frame.set_axis(names, axis=1)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from regard.core.errors import ConfigError
-from regard.tables.cells import label, read_codes
+from regard.tables.cells import EPOCH, label, read_codes
 from regard.tables.column import Column
 from regard.tables.columns import Columns, as_frame
 from regard.tables.modes import read
@@ -173,7 +173,7 @@ def _put(cells: pd.Series, gaps: Bool[np.ndarray, " row"], found: np.ndarray, co
     kind = cells.dtype
     if column.kind == "date":
         zone = getattr(kind, "tz", None)
-        moments = pd.Series(pd.Timestamp(0) + pd.to_timedelta(found, unit="D")).dt.round("min" if column.clock else "D")
+        moments = pd.Series(EPOCH + pd.to_timedelta(found, unit="D")).dt.round("min" if column.clock else "D")
         new = moments.dt.tz_localize(zone) if zone is not None else moments
         if not pd.api.types.is_datetime64_any_dtype(kind):  # dates as text, or as Python has them
             new = moments.dt.strftime("%Y-%m-%d %H:%M" if column.clock else "%Y-%m-%d")
@@ -197,7 +197,7 @@ def _put(cells: pd.Series, gaps: Bool[np.ndarray, " row"], found: np.ndarray, co
 
 def _like(given: Any, frame: pd.DataFrame) -> Any:
     """In the form in which the table was given."""
-    if isinstance(given, pd.DataFrame):
+    if isinstance(given, pd.DataFrame | Mapping):
         return frame
     if hasattr(given, "__arrow_c_stream__"):  # polars, Arrow
         table = pyarrow.Table.from_pandas(frame, preserve_index=False)

@@ -10,6 +10,7 @@ errors are added to every answer. So all rows have an interval of one width, and
 
 import math
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from regard.core.machine import seed_for
@@ -33,6 +35,7 @@ from regard.train import AdamW, CoolDown, Training
 
 FEWEST_ROWS, MOST_ROWS, MOST_CELLS = 64, 1024, 24_000  # of a step
 STEPS = 100  # that there shall be time for, with fewer rows in each where needed
+FEWEST_STEPS = 30  # of fewer, answers are worse than the mean of all
 SHOWN = 2  # times as many rows are shown when others are answered
 QUANTILES = 33
 RANDOM = 0.1  # share of the hidden cells that show another row's cell instead of nothing
@@ -194,6 +197,9 @@ def own_network(
         save_minutes=60,
         seed=seed,
     )
+    if maskings.steps < FEWEST_STEPS:
+        told = f"there is time for {maskings.steps} steps only, which teach next to nothing; raise time_limit"
+        warnings.warn(f"mode trained: {told}", ConvergenceWarning, stacklevel=2)
     train_here(model, FillCells(), maskings, training)
     chance = torch.Generator().manual_seed(seed_for("shown", seed))
     shown = torch.randperm(len(prepared.cells), generator=chance)[: SHOWN * maskings.at_once]

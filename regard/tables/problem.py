@@ -1,6 +1,6 @@
 """A table and what is asked of it: which column is the target, and whether that names classes or is a number."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -10,9 +10,10 @@ import pandas as pd
 
 from regard.core.errors import ConfigError, UserError
 from regard.data.table_files import read_table
-from regard.tables.cells import label
+from regard.tables.cells import ROW, label, read_numbers
 from regard.tables.column import Column
 from regard.tables.columns import nearest
+from regard.tables.frames import named
 
 Task = Literal["auto", "classify", "regress"]
 FEW = 10  # different whole numbers that count as classes
@@ -21,7 +22,7 @@ ROWS_OF_EACH = 5  # and how many rows each then has, on average
 
 @dataclass(frozen=True)
 class Problem:
-    features: pd.DataFrame
+    features: pd.DataFrame  # under the numbers of their rows in the file
     target: pd.Series  # of the same rows, each of them known
     rows: np.ndarray  # their numbers in the file, from 0
     left_out: int  # rows without a target
@@ -29,26 +30,38 @@ class Problem:
     why: str  # classes, or numbers
 
 
-def pose(path: Path, target: str, task: Task = "auto", kinds: Mapping[str, str] | None = None) -> Problem:
-    """The rows of a file whose target is known; `kinds` may say of the target too what it is."""
+def pose(
+    path: Path,
+    target: str,
+    task: Task = "auto",
+    kinds: Mapping[str, str] | None = None,
+    ignore: Sequence[str] = (),
+) -> Problem:
+    """The rows of a file whose target is known, without the columns to ignore; `kinds` may say of the target too what
+    it is."""
     frame = read_table(path)
-    if target not in frame:
-        raise ConfigError(f"{path}: has no column {target!r}; {nearest(target, list(frame))}")
-    if frame.shape[1] == 1:
+    for name in (target, *ignore):
+        if name not in frame:
+            raise ConfigError(f"{path}: has no column {name!r}; {nearest(name, list(frame))}")
+    if target in ignore:
+        raise ConfigError(f"--ignore {target}: is the column to predict")
+    features = frame.drop(columns=[target, *ignore])
+    if features.shape[1] == 0:
         raise UserError(f"{path}: has no column but {target!r}, so there is nothing to tell it from")
     there = frame[target].notna().to_numpy()
     if not there.any():
         raise UserError(f"{path}: {target!r} is empty in every row, so there is nothing to learn")
-    cells = frame.loc[there, target].reset_index(drop=True)
+    frame.index.name = features.index.name = ROW  # so that a wrong cell is named by its row in the file
+    cells = frame.loc[there, target]
     kind = (kinds or {}).get(target)
     if kind not in (None, "number", "category"):
         raise ConfigError(f"--kind {target}={kind}: a target is a number or a category")
-    classifies, why = _task(path, cells, task, kind)
+    with named(path):
+        classifies, why = _task(path, cells, task, kind)
     cells = _labels(cells) if classifies else _numbers(path, cells)
     if cells.nunique() == 1:
         raise UserError(f"{path}: {target!r} is {label(cells[0])!r} in every row, so there is nothing to tell apart")
-    features = frame.drop(columns=target)[there].reset_index(drop=True)
-    return Problem(features, cells, np.flatnonzero(there), int((~there).sum()), classifies, why)
+    return Problem(features[there], cells, np.flatnonzero(there), int((~there).sum()), classifies, why)
 
 
 def _task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> tuple[bool, str]:
@@ -84,6 +97,8 @@ def _labels(cells: pd.Series) -> pd.Series:
 
 def _numbers(path: Path, cells: pd.Series) -> pd.Series:
     try:
-        return pd.Series(pd.to_numeric(cells).to_numpy(dtype=np.float64), name=cells.name)
-    except (TypeError, ValueError) as error:
+        return pd.Series(read_numbers(cells), name=cells.name)
+    except ConfigError as error:
+        if pd.api.types.is_numeric_dtype(cells.dtype):  # too large
+            raise UserError(f"{path}: {error}") from None
         raise UserError(f"{path}: {cells.name!r} is no column of numbers ({error}); say --task classify") from None

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from regard.data.table_types import like_dates
 from regard.tables.cells import read_codes, read_numbers
 from regard.tables.column import Column
 
 ROWS = 50  # in fewer rows anything may be distinct
 NEARLY_ALL = 0.9
+MOST = 0.8
+FEWEST_NUMBERS = 10  # different ones: fewer may be codes among others
 
 
 def remarks_on(column: Column, cells: pd.Series) -> Iterator[str]:
@@ -46,12 +49,39 @@ def _unseen(column: Column, filled: pd.Series) -> Iterator[str]:
 
 def _on_categories(column: Column, filled: pd.Series) -> Iterator[str]:
     yield from _unseen(column, filled)
-    distinct = filled.map(str).nunique()
-    if distinct == 1:
+    texts = filled.map(str)
+    distinct = texts.unique().tolist()
+    if len(distinct) == 1:
         yield _constant(column, filled)
-    elif len(filled) > ROWS and distinct > NEARLY_ALL * len(filled):
-        told = f"{distinct:,} of {len(filled):,} values are distinct"
-        yield f"{column.name!r}: {told}, as of an identifier; leave it out unless it means something"
+    elif told := _nearly(texts):
+        yield f"{column.name!r}: {told}"
+    elif len(filled) > ROWS and len(distinct) > NEARLY_ALL * len(filled):
+        told = f"{len(distinct):,} of {len(filled):,} values are distinct"
+        yield f"{column.name!r}: {told}, as of an identifier; leave it out (--ignore) unless it means something"
+    elif twins := _twins(distinct):
+        yield f"{column.name!r}: {' and '.join(map(repr, twins))} are read as two categories"
+
+
+def _nearly(texts: pd.Series) -> str:
+    """What most cells are and some are not, so that all of them are text."""
+    numbers = pd.to_numeric(texts, errors="coerce").notna()
+    if MOST * len(texts) <= numbers.sum() < len(texts) and texts[numbers].nunique() >= FEWEST_NUMBERS:
+        others = ", ".join(repr(text[:30]) for text in texts[~numbers].unique()[:3])
+        told = f"{numbers.sum():,} of {len(texts):,} cells are numbers, but not {others}"
+        return f"{told}: so all are read as text; empty such cells to have numbers"
+    if like_dates(texts).mean() >= MOST:
+        return "its cells look like dates, but not all of one form, and are read as text; write all as 2024-12-31"
+    return ""
+
+
+def _twins(distinct: list[str]) -> list[str]:
+    """Two texts that differ in capitals only."""
+    seen: dict[str, str] = {}
+    for text in sorted(distinct):
+        other = seen.setdefault(text.casefold(), text)
+        if other != text:
+            return [other, text]
+    return []
 
 
 def _on_numbers(column: Column, filled: pd.Series) -> Iterator[str]:
@@ -60,7 +90,7 @@ def _on_numbers(column: Column, filled: pd.Series) -> Iterator[str]:
     if distinct == 1:
         yield _constant(column, filled)
     elif len(numbers) > ROWS and (np.diff(numbers) == 1).all():
-        yield f"{column.name!r}: counts the rows; leave it out unless their order means something"
+        yield f"{column.name!r}: counts the rows; leave it out (--ignore) unless their order means something"
     elif len(np.unique(numbers.astype(np.float32))) < NEARLY_ALL * distinct:
         yield f"{column.name!r}: its numbers differ beyond the seven digits that are read; subtract what they share"
 

@@ -49,19 +49,31 @@ def number_scores(truth: Float[Array, " row"], answers: Float[Array, " row"]) ->
     return scores
 
 
-def score(estimator: NPTClassifier | NPTRegressor, features: pd.DataFrame, target: pd.Series) -> dict[str, float]:
-    """Of a fitted estimator on rows whose target is known."""
+def score(
+    estimator: NPTClassifier | NPTRegressor, features: pd.DataFrame, target: pd.Series, number: int = 0
+) -> dict[str, float]:
+    """Of a fitted estimator on rows whose target, the `number`-th, is known."""
     if isinstance(estimator, NPTClassifier):
-        truth = read_codes(target, np.asarray(estimator.classes_).tolist()).astype(int)
-        return class_scores(truth, estimator.predict_proba(features))
-    return number_scores(target.to_numpy(dtype=np.float64), estimator.predict(features))
+        labels, chances = estimator.classes_, estimator.predict_proba(features)
+        if estimator.many_:
+            labels, chances = labels[number], chances[number]
+        return class_scores(read_codes(target, np.asarray(labels).tolist()).astype(int), chances)
+    told = estimator.predict(features)
+    return number_scores(target.to_numpy(dtype=np.float64), told[:, number] if estimator.many_ else told)
 
 
 def measure(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, source: str) -> dict[str, Any]:
-    """Scores on a table that holds the target too, with what was counted."""
-    name = estimator.target_names_[0]
-    if estimator.many_ or name is None:
-        raise UserError("only a run with one target, whose name is known, can be measured by a file")
+    """Scores on a table that holds the target too, with what was counted; of several targets under their names."""
+    if not estimator.many_:
+        return _measured(estimator, frame, source, 0)
+    found = {name: _measured(estimator, frame, source, number) for number, name in enumerate(estimator.target_names_)}
+    return {f"{name}.{measure}": value for name, scores in found.items() for measure, value in scores.items()}
+
+
+def _measured(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, source: str, number: int) -> dict[str, Any]:
+    name = estimator.target_names_[number]
+    if name is None:
+        raise UserError("the target had no name when it was learned, so no column of a file can be compared with it")
     if name not in frame:
         raise UserError(f"{source}: has no column {name!r}, so there is nothing to compare predictions with")
     there = frame[name].notna()
@@ -70,7 +82,7 @@ def measure(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, source
     cells, features = frame.loc[there, name], frame[there].drop(columns=name)
     if isinstance(estimator, NPTRegressor) and not pd.api.types.is_numeric_dtype(cells.dtype):
         raise UserError(f"{source}: {name!r} is no column of numbers, as it was in training")
-    scores: dict[str, Any] = {**score(estimator, features, cells), "rows": int(there.sum())}
+    scores: dict[str, Any] = {**score(estimator, features, cells, number), "rows": int(there.sum())}
     if not there.all():
         scores["left_out"] = int((~there).sum())  # rows without a target
     return scores

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError
 from regard.tables.cells import LARGEST
+from regard.tables.frames import as_frame
 
 KNOTS = 512  # points by which a bent scale is kept
 MOST_CLASSES = 1000
@@ -88,9 +89,12 @@ def target_columns(y: Any) -> list[np.ndarray]:
 
     if y is None:
         raise ConfigError("requires y to be passed, but the target y is None")
+    if hasattr(y, "columns"):  # a frame, whose columns may be of several types
+        y = as_frame(y)
     array = y.to_numpy() if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)
-    many = array.ndim == 2 and array.shape[1] > 1
-    columns = [array[:, place] for place in range(array.shape[1])] if many else [column_or_1d(array, warn=True)]
+    columns = [column_or_1d(array, warn=True)] if array.ndim != 2 or array.shape[1] < 2 else list(array.T)
+    if isinstance(y, pd.DataFrame) and len(columns) > 1:
+        columns = [y.iloc[:, place].to_numpy() for place in range(y.shape[1])]
     for column in columns:
         missing = np.flatnonzero(pd.isna(column))
         if len(missing):
@@ -108,7 +112,13 @@ def target_names(y: Any, count: int) -> list[str | None]:
 
 
 def numbers_of(column: np.ndarray) -> Float[Tensor, " row"]:
-    numbers = np.asarray(column, dtype=np.float64)
+    if column.dtype.kind in "mM":
+        raise ConfigError("y: holds dates or spans of time; turn them into numbers, such as days")
+    try:
+        numbers = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        wrong = column[pd.to_numeric(pd.Series(column, dtype=object), errors="coerce").isna().argmax()]
+        raise ConfigError(f"y: {str(wrong)[:80]!r} is not a number; NPTClassifier is for classes") from None
     far = np.flatnonzero(~(np.abs(numbers) <= LARGEST))
     if len(far):
         told = f"row {far[0]} (counted from 0) is {numbers[far[0]]:g}"

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from regard.run import read_config
 from regard.tables.cells import label
@@ -16,6 +18,7 @@ from regard.tables.evidence import Evidence
 from regard.tables.imputer import NPTImputer
 
 MOST_SHOWN = 6  # columns beside each other
+NEARLY_EVEN = 2.0  # times as much as each row would have: less is no distinction
 NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 
 
@@ -39,15 +42,17 @@ def _figure(value: float) -> str:
     return f"{value:.4f}" if abs(value) < 100 else f"{value:.6g}"
 
 
-def columns_grid(columns: Columns) -> Table:
-    return grid("Columns", ("name", "kind", "filled", "holds"), columns.table())
+def columns_grid(columns: Columns, most: int = 40) -> RenderableType:
+    rows = columns.table()
+    shown = grid("Columns", ("name", "kind", "filled", "holds"), rows[:most])
+    return Group(shown, f"and {len(rows) - most:,} more") if len(rows) > most else shown
 
 
 def scores_line(scores: dict[str, Any]) -> str:
     return ", ".join(f"{NAMES[name]} {_figure(value)}" for name, value in scores.items() if name in NAMES)
 
 
-def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Table]:
+def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[RenderableType]:
     """The columns that mattered with what this row has there, and the known rows that it was told by."""
     columns = [(name, cells.get(name), f"{weight:.0%}") for name, weight in evidence.columns.items()]
     shown = [name for name, _, _ in columns[:MOST_SHOWN]]
@@ -57,13 +62,28 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Ta
         (row, f"{rows.iloc[number, 0]:.1%}", rows.iloc[number, 1], *(rows.iloc[number, place] for place in places))
         for number, row in enumerate(rows.index)
     ]
+    few = columns[: 2 * MOST_SHOWN]
+    left = f"; {len(columns) - len(few):,} more moved it less" if len(columns) > len(few) else ""
+    title = "Known rows that it was told by" if evidence.voted else "Known rows that it looked at most"
     return [
-        grid("What mattered in this row", ("column", "cell", "weight"), columns[: 2 * MOST_SHOWN]),
-        grid("Known rows that it was told by", ("row", "weight", target, *shown), known),
+        Group(
+            grid("What mattered in this row", ("column", "cell", "weight"), few),
+            Text(f"weight: how far the answer moves when the cell is hidden, as a share{left}"),
+        ),
+        Group(grid(title, ("row", "weight", target, *shown), known), Text(_about_rows(evidence))),
     ]
 
 
-def comparison_grid(measure: str, compared: Sequence[Compared], folds: int) -> Table:
+def _about_rows(evidence: Evidence) -> str:
+    """How to read the weights of rows."""
+    even = f"{1 / max(1, evidence.seen):.1%}"
+    told = f"of {evidence.seen:,} rows; weighed alike, each would have {even}"
+    if len(evidence.rows) and evidence.rows.iloc[0, 0] * evidence.seen < NEARLY_EVEN:
+        return f"{told}: no row stands out, and none of them decided by itself"
+    return told
+
+
+def comparison_grid(measure: str, compared: Sequence[Compared], folds: int) -> RenderableType:
     better = "more" if measure in ("auc", "accuracy") else "less"
     rows = [
         (one.name, "failed", "", "")
@@ -72,7 +92,8 @@ def comparison_grid(measure: str, compared: Sequence[Compared], folds: int) -> T
         for one in compared
     ]
     title = f"{NAMES[measure]} in {folds} folds ({better} is better)"
-    return grid(title, ("model", NAMES[measure], "", "seconds a fold"), rows)
+    note = "± is how much folds differ; models that are closer than that may be equally good"
+    return Group(grid(title, ("model", NAMES[measure], "", "seconds a fold"), rows), note)
 
 
 def describe(path: Path, estimator: NPTClassifier | NPTRegressor | NPTImputer) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from regard.core.errors import ConfigError
 from regard.tables import NPTClassifier, NPTRegressor
 from regard.tables.column import Column
-from regard.tables.predictions import in_words, predictions
+from regard.tables.predictions import in_words, tell
 from regard.view.recording import Given
 
 TOP = 12  # known rows that are shown
@@ -34,19 +34,19 @@ class Rest:
 def rest(estimator: Estimator, given: Given) -> Rest:
     """Predict the row that is given, and say why."""
     frame = as_row(estimator, given.row or {})
-    found = predictions(estimator, frame)
-    told, target = in_words(estimator, frame), str(found.columns[0])
-    answer = found.iloc[0, 0]
-    own = found.iloc[0, 1:] if not estimator.many_ else found.iloc[0, 1:1]
-    chances = tuple((name.removeprefix("p_"), float(value)) for name, value in own.items())
+    first = tell(estimator, frame)[0]
+    answer = first.answers[0]
+    chances = tuple(
+        (name.removeprefix("p_"), float(value)) for name, value in zip(first.names, first.values[0], strict=True)
+    )
     if isinstance(estimator, NPTClassifier):
         chances = tuple(sorted(chances, key=lambda one: -one[1]))
     notes = tuple(estimator.columns_.surprises(frame))
+    if estimator.many_:
+        notes += (f"of {len(estimator.answers_)} targets the first is shown; `regard explain` tells of all",)
     plain = answer if isinstance(answer, str) else answer.item() if hasattr(answer, "item") else answer
-    try:
-        [evidence] = estimator.evidence(frame, TOP)
-    except ConfigError as error:  # several targets
-        return Rest(given, told, plain, target, chances, notes=(*notes, str(error)))
+    found = estimator.evidence(frame, TOP)
+    [evidence] = found[0] if estimator.many_ else found
     cells = evidence.rows.iloc[:, 2:]
     rows = tuple(
         (int(number), float(weight), _word(label), tuple(map(_word, own)))
@@ -55,7 +55,8 @@ def rest(estimator: Estimator, given: Given) -> Rest:
         )
     )
     columns = tuple((str(name), float(weight)) for name, weight in evidence.columns.items())
-    return Rest(given, told, plain, target, chances, tuple(map(str, cells.columns)), rows, columns, notes)
+    names, told = tuple(map(str, cells.columns)), in_words(estimator, frame)
+    return Rest(given, told, plain, first.target, chances, names, rows, columns, notes)
 
 
 def as_row(estimator: Estimator, cells: Mapping[str, str]) -> pd.DataFrame:

@@ -83,7 +83,13 @@ def test_text_after_a_separator_and_a_space(tmp_path: Path):
     frame = read("a, b, c\n1, x, ?\n2, y, 5\n", tmp_path)
     assert frame["b"].tolist() == ["x", "y"]
     assert frame["c"].isna().tolist() == [True, False]
-    assert read("a,b\n1, x\n2,y\n", tmp_path)["b"].tolist() == [" x", "y"]  # not everywhere: part of the cell
+
+
+def test_blanks_around_a_cell_are_no_part_of_it(tmp_path: Path):
+    frame = read('a,b,c\n x ,1,NA \nx, 2 , 3\n" x",3,\n', tmp_path)
+    assert frame["a"].tolist() == ["x"] * 3
+    assert frame["b"].tolist() == [1, 2, 3]
+    assert frame["c"].isna().tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +114,24 @@ def test_text_after_a_separator_and_a_space(tmp_path: Path):
         (["2009-10", "2010-11"], "str", ["2009-10", "2010-11"]),  # seasons
         (["2020-01-01", "soon"], "str", ["2020-01-01", "soon"]),
         (["2020-02-30", "2020-01-01"], "str", ["2020-02-30", "2020-01-01"]),
+        (['"1,234"', "950", '"-12,500.5"'], "float64", [1234.0, 950.0, -12500.5]),
+        (["1 234", "12\u00a0500", "1\u202f000\u202f000"], "float64", [1234.0, 12500.0, 1e6]),
+        (["1'234.5", "7"], "float64", [1234.5, 7.0]),
+        (['"$1,234.50"', "", "-$7"], "float64", [1234.5, None, -7.0]),
+        (["($99.00)", "$1"], "float64", [-99.0, 1.0]),
+        (["5 €", "1.5€"], "float64", [5.0, 1.5]),
+        (["EUR 5", "EUR -"], "str", ["EUR 5", "EUR -"]),
+        (["12.5%", "7 %", "−3%"], "float64", [12.5, 7.0, -3.0]),
+        (["$5", "€5"], "str", ["$5", "€5"]),  # not of one unit
+        (["5%", "0.05"], "str", ["5%", "0.05"]),
+        (["(1)", "(2)"], "str", ["(1)", "(2)"]),  # notes
+        (['"1,23"', '"1,5"'], "str", ["1,23", "1,5"]),
+        (['"0,123"', '"1,234"'], "str", ["0,123", "1,234"]),
+        (["012 345", "12 345"], "str", ["012 345", "12 345"]),
+        (["--5", "1"], "str", ["--5", "1"]),
+        (["١٢", "5%"], "str", ["١٢", "5%"]),
+        (["12/31/23", "01/15/24"], "datetime64[us]", [pd.Timestamp("2023-12-31"), pd.Timestamp("2024-01-15")]),
+        (["31-Dec-23", "15-Jan-24"], "datetime64[us]", [pd.Timestamp("2023-12-31"), pd.Timestamp("2024-01-15")]),
     ],
 )
 def test_a_column_is_what_all_its_cells_are(cells: list[str], kind: str, values: list, tmp_path: Path):
@@ -168,6 +192,21 @@ def test_decimal_commas_where_semicolons_separate(tmp_path: Path):
     assert frame["d"].tolist() == ["x,5", "y", "1,2"]
     assert frame["e"].tolist() == [2.5, 3.5, 1.0]
     assert read('a,b\n"1,5",1\n', tmp_path)["a"].tolist() == ["1,5"]
+    assert read("a\tb\n1,5\t1\n1.234,5 €\t2\n", tmp_path)["a"].tolist() == ["1,5", "1.234,5 €"]
+    assert read("a\tb\n1,5\t1\n1.234,5\t2\n", tmp_path)["a"].tolist() == [1.5, 1234.5]
+
+
+def test_points_part_thousands_where_commas_are_decimal(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    frame = read("a;b;c;d\n1.234;0,5;1.5;2.345\n950;1,25;2.234;0.123\n;2;3;7\n12.500;3;4;8\n", tmp_path)
+    assert frame["a"].tolist()[::3] == [1234.0, 12500.0]
+    assert frame["c"].tolist() == [1.5, 2.234, 3.0, 4.0]
+    assert frame["d"].tolist() == [2.345, 0.123, 7.0, 8.0]
+    assert capsys.readouterr().err == ""
+    frame = read("a;b\n1.234;5\n950;6\n", tmp_path)
+    assert frame["a"].tolist() == [1.234, 950.0]
+    assert "'a': 1.234 is read with a decimal point" in capsys.readouterr().err
+    assert read("a,b\n1.234,5\n950,6\n", tmp_path)["a"].tolist() == [1.234, 950.0]
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("spelling", MISSING)
@@ -187,6 +226,7 @@ def test_every_spelling_of_missing(spelling: str, tmp_path: Path):
         (b"a,b\n1,2\n3\n", "line 3: has 1 fields, the header 2"),
         (b"a,b\r\n1,2\r\n3,4,5\r\n", "line 3: has 3 fields, the header 2; quote a cell with ',' in it"),
         (b'a,b\n"two\nlines",2\n3\n', "line 4: has 1 fields"),
+        (b"Report of May\n\na,b\n1,2\n", "line 3: has 2 fields, the header 1; remove what stands above the header"),
         (b"sep=;\na;b\n1;2\n3\n", "line 4: has 1 fields"),
         (b'a,b\n1,2\n"open,2\n3,4\n', "line 3: a quote opens in this row and is never closed"),
         (b'a,b\n1,2\n"x"y,2\n', "line 3: is not CSV"),
@@ -210,8 +250,9 @@ def test_other_things_than_tables(tmp_path: Path):
         read_table(tmp_path)
     with pytest.raises(UserError, match=r"absent\.csv: cannot be read"):
         read_table(tmp_path / "absent.csv")
-    with pytest.raises(UserError, match=r"x\.jsonl: is no table"):
-        read("{}", tmp_path, "x.jsonl")
+    for name in ("x.jsonl", "x.json"):
+        with pytest.raises(UserError, match=f"{name}: is no table"):
+            read("[{}]", tmp_path, name)
 
 
 def test_letters_that_are_not_utf8_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -228,6 +269,17 @@ def test_names_are_made_unique_and_told(tmp_path: Path, capsys: pytest.CaptureFi
     assert list(frame) == ["a", "b", "column 3", "a.3", "a.2", "a.4", "column 7"]
     assert frame.iloc[0].tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert capsys.readouterr().err.count("\n") == 4
+
+
+def test_columns_that_nobody_named_or_means_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    pd.DataFrame({"a": ["x", "y", "z"]}, index=[7, 0, 3]).to_csv(tmp_path / "x.csv")  # rows that were drawn
+    assert list(read_table(tmp_path / "x.csv")) == ["a"]
+    assert "'column 1' only numbers the rows, and is left out" in capsys.readouterr().err
+    assert list(read("a,b,,\n1,2,,5\n3,4,,6\n", tmp_path)) == ["a", "b", "column 4"]
+    assert "'column 3' is empty, and is left out" in capsys.readouterr().err
+    assert list(read(",a\n5,1\n5,2\n", tmp_path)) == ["column 1", "a"]
+    assert list(read("a,b\n,2\n,4\n", tmp_path)) == ["a", "b"]
+    assert read(",\n1,\n", tmp_path).shape == (1, 1)
 
 
 def test_a_missing_header_is_suspected(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

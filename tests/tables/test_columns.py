@@ -243,6 +243,7 @@ def test_rows_and_arrays_as_frames():
     assert as_frame(np.array([[b"a"]])).iloc[0].tolist() == ["a"]
     assert as_frame([np.array([1, 2]), np.array([3, 4])]).shape == (2, 2)
     assert list(as_frame([{"a": 1, "b": 2}])) == ["a", "b"]
+    assert as_frame({"a": [1, 2], "b": np.array(["x", "y"])}).to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
 
     class Ours:
         def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
@@ -252,6 +253,7 @@ def test_rows_and_arrays_as_frames():
 
 
 def test_what_is_no_table_is_refused_in_the_words_of_scikit_learn():
+    import polars
     import scipy.sparse
 
     for table, told in [
@@ -266,6 +268,9 @@ def test_what_is_no_table_is_refused_in_the_words_of_scikit_learn():
         ([[1, 2], [3]], r"row 1 \(counted from 0\) has 1 cells, the first 2"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are called 'a'"),
         (pd.Series([1]), "Reshape your data"),
+        ("houses.csv", "not the name 'houses.csv'; read it first"),
+        (Path("houses.csv"), "read it first"),
+        (polars.LazyFrame({"a": [1]}), r"LazyFrame; pass X.collect\(\)"),
         (None, "Expected 2D array"),
     ]:
         with pytest.raises(ValueError, match=told) as caught:
@@ -367,8 +372,55 @@ def test_remarks_are_what_a_person_should_know():
     assert lines[1] == "'one': holds one value only (7.0)"
     few = frame.head(50)
     assert not any("identifier" in line for line in Columns.learn(few).remarks(few))
+    assert "(--ignore)" in lines[0]
     other = Columns.learn(frame).remarks(frame.assign(sex=["f", "x"] * 50))
     assert "'sex': 50 of 100 cells hold what training never saw: 'x'" in other
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        ([*map(str, range(60)), "unknown"], "60 of 61 cells are numbers, but not 'unknown'"),
+        ([*map(str, range(60)), *["unknown"] * 30], "90 values"),  # text as often as not
+        ([f"2024-01-{day:02}" for day in range(1, 32)] + ["31.12.2023"], "its cells look like dates"),
+        (["Yes", "no", "yes"] * 5, "'Yes' and 'yes' are read as two categories"),
+        (["S", "10", "12", "14", "16"] * 10, "nothing"),  # codes
+    ],
+)
+def test_a_remark_names_the_cells_that_made_text_of_a_column(cells: list, told: str):
+    lines = Columns.learn(frame := pd.DataFrame({"x": cells})).remarks(frame)
+    assert not lines if told in ("nothing", "90 values") else (len(lines) == 1 and told in lines[0])
+
+
+def test_dates_of_all_times():
+    days = [datetime.date(1500, 1, 1), datetime.date(9999, 12, 31), None]
+    for cells in (days, pd.Series(days, dtype="datetime64[s]"), pd.Series(["1500-01-01", "9999-12-31", None])):
+        columns = learn(cells, x="date")
+        found = columns.encode(pd.DataFrame({"x": cells})).values
+        assert found[:2, 1].tolist() == [1500, 9999]
+        assert columns.decode(found)["x"].tolist()[1] == pd.Timestamp("9999-12-31")
+        assert columns.columns[0].seen == "1500-01-01 to 9999-12-31"
+
+
+def test_names_that_are_no_text_are_names_still():
+    cells = np.arange(6.0).reshape(2, 3)
+    years = pd.DataFrame(cells, columns=[2022, 2023, 2024])
+    columns = Columns.learn(years)
+    assert [column.name for column in columns.columns] == ["2022", "2023", "2024"]
+    np.testing.assert_array_equal(columns.encode(years[[2024, 2022, 2023]]).values, cells)
+    levels = pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", 1)]))
+    columns = Columns.learn(levels)
+    assert [column.name for column in columns.columns] == ["a x", "a y", "b 1"]
+    np.testing.assert_array_equal(columns.encode(levels.iloc[:, ::-1]).values, cells)
+    with pytest.raises(ConfigError, match="two columns are called '1'"):
+        as_frame(pd.DataFrame({1: [0], "1": [0]}))
+
+
+def test_a_column_that_is_not_there_may_be_added_empty():
+    columns = learn([1.0, 2.0])
+    with pytest.raises(ConfigError, match="no column 'x'; known: other; if it is not known, add it with empty cells"):
+        columns.encode(pd.DataFrame({"other": [1.0]}))
+    assert np.isnan(columns.encode(pd.DataFrame({"x": [None]})).values).all()
 
 
 def test_what_was_inferred_is_shown():

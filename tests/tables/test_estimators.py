@@ -15,6 +15,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -23,7 +24,7 @@ from regard.core.errors import ConfigError, UserError
 from regard.models.in_context import InContextModel
 from regard.models.npt import NPTModel
 from regard.parts.taps import listen
-from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, own_network
+from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, evidence, own_network
 from regard.tables.own_network import OwnNetwork
 from regard.tasks.read_table import LEAST
 from tests.tables.conftest import write_tiny_reader
@@ -178,8 +179,59 @@ def test_several_targets():
     classes = NPTClassifier(**QUICK).fit(frame, np.stack([labels, np.arange(80).astype(str)], 1))
     assert [own.shape for own in classes.predict_proba(frame)] == [(80, 2), (80, 80)]
     assert classes.predict(frame).shape == (80, 2)
-    with pytest.raises(ConfigError, match="one target"):
-        both.evidence(frame)
+
+
+def test_evidence_of_several_targets_is_that_of_each():
+    frame, labels, target = some_table()
+    both = NPTRegressor(**QUICK).fit(frame, pd.DataFrame({"a": target, "b": -target}))
+    found = both.evidence(frame.head(3), top=4)
+    assert [len(own) for own in found] == [3, 3]
+    for own, numbers in zip(found, (target, -target), strict=True):
+        alone = NPTRegressor(**QUICK).fit(frame, numbers).evidence(frame.head(3), top=4)
+        for one, other in zip(own, alone, strict=True):
+            pd.testing.assert_frame_equal(one.rows, other.rows)
+            pd.testing.assert_series_equal(one.columns, other.columns)
+            assert one.prediction == other.prediction
+    sizes = np.arange(80) % 3
+    classes = NPTClassifier(**QUICK).fit(frame, pd.DataFrame({"label": labels, "size": sizes}))
+    told = classes.predict(frame)
+    assert set(told[:, 0]) <= set(labels)
+    assert {type(one) for one in told[:, 1]} == {int}  # and not text for the labels' sake
+    (first, second) = classes.evidence(frame.head(1), top=80)
+    assert (first[0].rows["target"] == np.array(labels)[first[0].rows.index]).all()
+    assert (second[0].rows["target"] == sizes[second[0].rows.index]).all()
+    with pytest.raises(ConfigError, match="y, 'b': Unknown label type: continuous"):
+        NPTClassifier(**QUICK).fit(frame, pd.DataFrame({"a": labels, "b": target}))
+    with pytest.raises(ConfigError, match="mixes labels of several kinds"):
+        NPTClassifier(**QUICK).fit(frame, np.array(["a", 1] * 40, dtype=object))
+    with pytest.raises(ConfigError, match="top: must be at least 1, not 0"):
+        both.evidence(frame, top=0)
+
+
+def test_cells_are_weighed_by_hiding_them_one_after_the_other(monkeypatch: pytest.MonkeyPatch):
+    frame, labels, target = some_table()
+    for kind, known in ((NPTRegressor, target), (NPTClassifier, labels)):
+        fitted = kind(**QUICK).fit(frame, known)
+        learned, values = fitted.answers_[0], fitted._values(frame.head(5))
+        places, classes = fitted.columns_.places(), fitted.tables_[0].classes
+        whole = learned.answer(values)
+        far = []
+        for own in places:
+            hidden = values.clone()
+            hidden[:, own] = torch.nan
+            change = (learned.answer(hidden) - whole).abs()
+            far.append(change.sum(1) / 2 if classes else change[:, 0])
+        expected = torch.stack(far, 1)
+        monkeypatch.setattr(evidence, "HIDDEN_AT_ONCE", 2 * len(places))  # rows of several parts
+        found = evidence.cell_weights(learned, values, places, classes)
+        torch.testing.assert_close(found, expected / expected.sum(1, keepdim=True))
+
+
+def test_too_few_steps_are_told(monkeypatch: pytest.MonkeyPatch):
+    frame, _, target = some_table()
+    monkeypatch.setattr(own_network, "_paced", lambda _, maskings, __: replace(maskings, steps=3))
+    with pytest.warns(ConvergenceWarning, match="time for 3 steps only"):
+        NPTRegressor(mode="trained", time_limit=600, random_state=0).fit(frame, target)
 
 
 @pytest.mark.parametrize("mode", ["in_context", "trained"])

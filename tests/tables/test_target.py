@@ -188,3 +188,25 @@ def test_many_classes_of_many_columns_are_read_in_part():
     view = draw_view(table, 0, 0)
     assert len(view.columns) == 64
     assert 300 <= len(view.rows) < 1000
+
+
+@pytest.mark.parametrize(
+    ("y", "told"),
+    [
+        (["1", "tall"], "y: 'tall' is not a number; NPTClassifier is for classes"),
+        (pd.date_range("2024-01-01", periods=2), "y: holds dates or spans of time"),
+        (pd.to_timedelta([1, 2], unit="D"), "y: holds dates or spans of time"),
+        ([None, pd.Timestamp(0)][1:] * 2, "is not a number"),
+    ],
+)
+def test_what_is_no_number_is_refused(y: Any, told: str):
+    with pytest.raises(ConfigError, match=told):
+        [numbers_of(column) for column in target_columns(y)]
+
+
+def test_columns_of_a_frame_keep_their_own_types():
+    import polars
+
+    frame = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": pd.array([True, False], dtype="boolean")})
+    for y in (frame, polars.from_pandas(frame)):
+        assert [column.dtype.kind for column in target_columns(y)] == ["O", "i", "b"]

@@ -1,6 +1,7 @@
 """Tables from the command line: what is written, what is said, and what is refused in one line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,11 @@ import regard
 from regard.core.errors import UserError
 from regard.data.table_files import read_table
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tables.evidence import Evidence
+from regard.tables.fitting import _learned
 from regard.tables.problem import pose
 from regard.tables.scores import class_scores, number_scores
+from regard.tables.words import _about_rows
 from tests.command import regard as command
 
 QUICK = ("--mode", "in_context")
@@ -58,10 +62,11 @@ def test_fit_says_what_it_found_and_what_to_do_next(houses: Path, tmp_path: Path
         "city     category  100%    Bonn, Oslo, Rome [centre]",
         "built    date      100%    1990-01-01",
         "'nothing': held nothing in training",
-        "1 rows have no 'price' and are left out",
+        "note: 1 row has no 'price', and is left out",
         "price: numbers, for it holds 59 different numbers",
         "on rows held out: RMSE",
         f"regard predict {out}",
+        f"regard explain {out}",
     ):
         assert words in told.out, words
     assert "to be measured by 11 others" in told.err
@@ -77,6 +82,57 @@ def test_fit_in_every_mode_within_its_time(mode: str, houses: Path, tmp_path: Pa
         command("fit", houses, "--target", "class", "--out", tmp_path / "run", "--mode", mode, "--time-limit", 1) == 0
     )
     assert regard.load(tmp_path / "run").get_params()["time_limit"] == 1
+
+
+def test_columns_can_be_left_out(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    options = ("--target", "price", "--ignore", "class", "nothing", *QUICK)
+    assert command("fit", houses, "--out", tmp_path / "my run", *options) == 0
+    assert f"regard predict '{tmp_path / 'my run'}'" in capsys.readouterr().out
+    assert list(regard.load(tmp_path / "my run").feature_names_in_) == ["area", "city", "built"]
+    (tmp_path / "new.csv").write_text("area,city,built\n100,Bonn,2001-01-01\n")
+    assert command("predict", tmp_path / "my run", tmp_path / "new.csv") == 0
+    capsys.readouterr()
+    for verb, more in (("fit", ("--out", tmp_path / "other")), ("compare", ())):
+        assert command(verb, houses, *more, "--target", "price", "--ignore", "clas") == 2
+        assert "has no column 'clas'; did you mean 'class'?" in capsys.readouterr().err
+        assert command(verb, houses, *more, "--target", "price", "--ignore", "price") == 2
+        assert "--ignore price: is the column to predict" in capsys.readouterr().err
+    assert command("compare", houses, "--folds", 2, *options, "--json") == 0
+    assert "note: 1 row has no 'price', and is left out" in capsys.readouterr().err
+
+
+def test_a_wrong_cell_is_named_by_file_and_row(tmp_path: Path, capsys: pytest.CaptureFixture):
+    path = tmp_path / "x.csv"
+    for text, told in (
+        ("a,t\n1,\n2,5\ninf,6\n4,7\n", "column 'a', row 2 (counted from 0): 'inf' is infinity"),
+        ("a,t\n1,\n2,5\n3,1e300\n4,7\n", "column 't', row 2 (counted from 0): '1e+300' is infinity"),
+    ):
+        path.write_text(text)
+        for words in (("fit", path, "--out", tmp_path / "run"), ("compare", path, "--folds", 2)):
+            assert command(*words, "--target", "t") in (1, 2)
+            error = capsys.readouterr().err.splitlines()[-1]
+            assert error.startswith(f"regard: {path}: {told}")
+
+
+def test_fit_says_where_nothing_was_learned(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert command("fit", houses, "--target", "price", "--out", tmp_path / "run", *QUICK) == 0
+    assert "told no better than by the mean of all rows" in capsys.readouterr().err  # random weights know nothing
+    problem = pose(houses, "class")
+    learned, held_out = np.arange(40), np.arange(40, 59)
+    assert _learned({"log_loss": 0.3}, problem, learned, held_out)
+    assert not _learned({"log_loss": 3.0}, problem, learned, held_out)
+    assert _learned({"r2": 0.1}, pose(houses, "price"), learned, held_out)
+
+
+def test_a_wide_table_is_shown_in_part(tmp_path: Path, capsys: pytest.CaptureFixture):
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 60)), columns=[f"s{place}" for place in range(60)])
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    assert command("fit", tmp_path / "wide.csv", "--target", "s0", "--out", tmp_path / "run", *QUICK) == 0
+    told = capsys.readouterr().out
+    assert "and 19 more" in told
+    assert "s45" not in told
+    assert command("explain", tmp_path / "run", tmp_path / "wide.csv") == 0
+    assert "; 47 more moved it less" in " ".join(capsys.readouterr().out.split())
 
 
 def test_predict_gives_what_the_library_gives(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -123,6 +179,57 @@ def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.
         assert f"\n{row} " in told
     assert list(found.columns.index) == sorted(found.columns.index, key=told.index)
     assert "Rome [centre]" in told or "Bonn" in told or "Oslo" in told
+
+
+def test_explain_tells_how_to_read_weights(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert command("explain", run, houses) == 0
+    told = capsys.readouterr().out
+    assert "Known rows that it was told by" in told
+    assert "of 59 rows; weighed alike, each would have 1.7%" in told
+    assert "how far the answer moves when the cell is hidden" in told
+    words = ("--mode", "trained", "--time-limit", 1)
+    assert command("fit", houses, "--target", "price", "--out", tmp_path / "own", *words) == 0
+    assert command("explain", tmp_path / "own", houses) == 0
+    told = capsys.readouterr().out
+    assert "Known rows that it looked at most" in told
+    assert "no row stands out" in told
+    even = Evidence(1.0, pd.DataFrame({"weight": [0.019], "target": [1.0]}), pd.Series(dtype=float), 100, True)
+    assert "no row stands out" in _about_rows(even)
+    assert "no row stands out" not in _about_rows(replace(even, seen=110))
+
+
+def test_explain_says_what_was_never_seen(classes: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "new.csv").write_text("area,city,built,nothing,price\n1,Paris,2001-01-01,,5\n1,Bonn,2001-01-01,,5\n")
+    assert command("explain", classes, tmp_path / "new.csv", "--row", 0) == 0
+    assert "never saw: 'Paris'" in capsys.readouterr().err
+    assert command("explain", classes, tmp_path / "new.csv", "--row", 1) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_verbs_take_a_run_of_several_targets(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    frame = read_table(houses).dropna(subset="price")
+    frame["rooms"] = np.arange(59) % 3
+    frame.to_csv(tmp_path / "known.csv", index=False)
+    cells = frame[["area", "city"]]
+    both = NPTRegressor(mode="in_context", views=2, random_state=0).fit(cells, frame[["price", "rooms"]])
+    both.save(tmp_path / "numbers")
+    classes = NPTClassifier(mode="in_context", views=2, random_state=0).fit(cells, frame[["class", "rooms"]])
+    classes.save(tmp_path / "classes")
+    for run in ("numbers", "classes"):
+        assert command("explain", tmp_path / run, tmp_path / "known.csv", "--top", 2) == 0
+        told = capsys.readouterr().out
+        assert told.count("What mattered in this row") == told.count("Known rows that it was told by") == 2
+        assert "(the first is 0): rooms is " in told
+        assert command("predict", tmp_path / run, tmp_path / "known.csv") == 0
+        capsys.readouterr()
+        assert command("evaluate", tmp_path / run, tmp_path / "known.csv", "--json") == 0
+        scores = json.loads(capsys.readouterr().out)
+        if run == "numbers":
+            assert scores["price.r2"] == pytest.approx(r2_score(frame["price"], both.predict(cells)[:, 0]))
+            assert scores["rooms.r2"] == pytest.approx(r2_score(frame["rooms"], both.predict(cells)[:, 1]))
+        else:
+            chances = classes.predict_proba(cells)[1]
+            assert scores["rooms.log_loss"] == pytest.approx(log_loss(frame["rooms"], chances))
 
 
 def test_explain_of_classes_tells_how_sure_it_is(classes: Path, houses: Path, capsys: pytest.CaptureFixture):
@@ -357,6 +464,7 @@ def test_what_cannot_be_meant_of_a_run(run: Path, houses: Path, tmp_path: Path, 
         (("predict", run, houses, "--out", tmp_path / "found.pdf"), ".csv, .tsv or .parquet", 2),
         (("explain", run, houses, "--row", 60), "--row 60", 2),
         (("explain", run, houses, "--row", -1), "--row -1", 2),
+        (("explain", run, houses, "--top", 0), "top: must be at least 1, not 0", 2),
         (("evaluate", run, houses, houses), "measured by one file, not 2", 1),
         (("evaluate", run, houses, "--beam", 3), "--beam: is for text", 2),
     ):

@@ -79,20 +79,23 @@ def test_evidence_is_that_of_the_estimator(tables: tuple[Path, Path]) -> None:
     assert found.answer == estimator.predict(frame)[0]
 
 
-def test_of_several_targets_no_evidence_is_shown_and_why() -> None:
+def test_of_several_targets_the_first_is_shown_and_told() -> None:
     import numpy as np
 
-    from regard.tables import NPTRegressor
+    from regard.tables import NPTClassifier
     from regard.view.recording import Given
-    from regard.view.rest import form, rest
+    from regard.view.rest import as_row, form, rest
 
     table = np.random.default_rng(0).normal(size=(30, 2))
-    estimator = NPTRegressor(mode="trained", time_limit=1, random_state=0).fit(table, table)
+    estimator = NPTClassifier(mode="trained", time_limit=1, random_state=0).fit(table, (table > 0).astype(str))
     row = {field["name"]: field["value"] for field in form(estimator)}
     found = rest(estimator, Given(row=row))
-    assert found.answer == pytest.approx(estimator.predict(table[:1])[0, 0], abs=1e-4)
-    assert not found.rows
-    assert "evidence: is kept for one target; fit each by itself" in found.notes
+    frame = as_row(estimator, row)
+    [evidence] = estimator.evidence(frame, 12)[0]
+    assert found.answer == estimator.predict(frame)[0, 0]
+    assert sum(chance for _, chance in found.chances) == pytest.approx(1, abs=1e-5)
+    assert [number for number, *_ in found.rows] == evidence.rows.index.tolist()
+    assert "of 2 targets the first is shown; `regard explain` tells of all" in found.notes
 
 
 def test_mistakes_are_one_line(runs: Runs) -> None:
