@@ -15,6 +15,7 @@ from regard.run import load_run, read_metrics
 from regard.tasks.classify import label_scores
 from tests.command import regard
 from tests.conllu import chain, conllu
+from tests.helpers import close
 
 ROWS = [("good", "a fine film"), ("bad", "a dull film"), ("good", "a fine day"), ("bad", "a dull day")] * 8
 SMALL = ["--training.batch=8", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
@@ -175,4 +176,4 @@ def test_a_classifier_goes_to_hugging_face_with_its_labels_and_comes_back(
     texts = ["a dull day", "a fine film"]
     here, there = load(tmp_path / "run"), load(tmp_path / "hf")
     assert there.label_chances(texts)[0] == ("bad", "good")
-    assert there.label_chances(texts)[1].tolist() == pytest.approx(here.label_chances(texts)[1].tolist(), abs=1e-5)
+    close(there.label_chances(texts)[1], here.label_chances(texts)[1])
