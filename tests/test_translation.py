@@ -130,9 +130,6 @@ def test_trees_go_all_the_way_from_file_to_model(
     assert regard("evaluate", trees / "tree", trees / "a.tsv", "--trees", trees / "a.conllu", "--longest=5") == 0
     assert f"pairs: {len(PAIRS)}" in capsys.readouterr().out
 
-    assert regard("plot", trees / "tree", "--input", "ein Hund", "--out", tmp_path / "a.png") == 1
-    assert "reads by the tree of a text, and none can be given here" in capsys.readouterr().err
-
     memory = [run.model.encode(*read) for read in some_readings(run, tmp_path)]
     assert not memory[0].allclose(memory[1]), "another tree, another reading"
 

@@ -13,7 +13,7 @@ from regard.data.pixels import pixels
 from regard.decode import write
 from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer, ViT
 from regard.parts import ClassToken, Query
-from regard.parts.positions import Learned, Tree
+from regard.parts.positions import Learned
 from regard.parts.taps import Heard, listen, taps
 from regard.run import Run
 from regard.tasks import Classify, ClassifyImages, Summarise
@@ -34,10 +34,6 @@ Recorder = Callable[[Run, Given], Recording]
 
 def record(run: Run, given: Given) -> Recording:
     """What the run answers, and what it looked at meanwhile."""
-    if isinstance(getattr(run.config, "position", None), Tree):
-        raise UserError(
-            f"{run.path}: reads by the tree of a text, and none can be given here; its training can be shown"
-        )
     recorder = RECORDERS.get(type(run.config))
     if recorder is None:
         raise UserError(f"{run.path}: holds a {type(run.config).__name__}, and what it looks at is not drawn yet")
