@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Literal
 
 import regard
@@ -43,10 +44,12 @@ def as_dict(findings: list[Finding]) -> dict[str, Any]:
     return {one.about: {name: value for name, value in asdict(one).items() if name != "about"} for one in findings}
 
 
-def as_lines(findings: list[Finding]) -> Iterator[str]:
+def as_lines(findings: list[Finding], columns: int = 0) -> Iterator[str]:
+    """A line each; on a screen of so many columns, what does not fit hangs below its beginning."""
     width = max(len(one.about) for one in findings)
     for one in findings:
-        yield f"{one.state:<7} {one.about:<{width}}  {one.told}"
+        line, hang = f"{one.state:<7} {one.about:<{width}}  {one.told}", " " * (width + 10)
+        yield fill(line, columns, subsequent_indent=hang, break_long_words=False) if columns > 2 * len(hang) else line
 
 
 def _versions(_: Path) -> tuple[State, str]:

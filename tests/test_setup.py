@@ -131,3 +131,11 @@ def test_a_script_for_each_shell_knows_every_verb(shell: str, capsys: pytest.Cap
 def test_another_shell_is_one_line(capsys: pytest.CaptureFixture[str]):
     assert regard("completion", "tcsh") == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_on_a_screen_long_lines_hang_below_their_beginning():
+    findings = [doctor.Finding("threads", "ok", "word " * 40), doctor.Finding("disk", "ok", "1 GB")]
+    lines = "\n".join(doctor.as_lines(findings, 80)).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith(" " * 17 + "word")
+    assert len(list(doctor.as_lines(findings))) == 2, "in a file a finding is a line"

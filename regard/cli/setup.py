@@ -1,5 +1,7 @@
 """Verbs about regard itself: what it finds on this machine, and completion of its words in a shell."""
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +27,8 @@ def doctor(*, json: bool = False) -> int:
 
         print(writer.dumps(as_dict(findings)))
     else:
-        for line in as_lines(findings):
+        columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+        for line in as_lines(findings, columns):
             print(line)
     return int(any(one.state == "broken" for one in findings))
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from regard.cli.app import Changes, study
 from regard.cli.tables import say
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 from regard.core.machine import end_with_parent
 
 
@@ -57,6 +57,7 @@ def study_ablate(
     """
     from regard.study.ablate import Ablation, ablate
 
+    at_least(1, processes=processes)
     asked = Ablation(
         task=task,
         data=tuple(map(str, data)),
@@ -107,6 +108,7 @@ def study_scale(
     """
     from regard.study.scale import Scaling, scale
 
+    at_least(1, processes=processes)
     asked = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, changes or {})
     scale(asked, out, processes, say)
 
@@ -141,6 +143,7 @@ def study_distance(
     """
     from regard.study.distance import Recall, distance
 
+    at_least(1, processes=processes)
     distance(Recall(distances, lengths, steps, seeds, changes or {}), out, processes, say)
 
 

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
 from regard.text import Characters, Tokenizing
 
@@ -84,8 +84,7 @@ class Dates:
     tokenizer: Tokenizing = Characters()
 
     def __post_init__(self) -> None:
-        if min(self.train, self.valid, self.test) < 1:
-            raise ConfigError("train, valid and test: each needs at least 1 pair")
+        at_least(1, train=self.train, valid=self.valid, test=self.test)
         if not 1 <= self.first_year <= self.last_year <= 9999:
             raise ConfigError(f"first_year {self.first_year} to last_year {self.last_year} is no span of years")
 
