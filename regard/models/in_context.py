@@ -3,7 +3,7 @@
 The idea of the Non-Parametric Transformer (rows look at rows, attributes at attributes) with weights that belong to no
 table, so that they can be learned once, on many (Hollmann et al., 2023). Cells enter with what their column says about
 the labels; attention between the attributes of a row sums it up in a few states (Qu et al., 2025), so that attention
-between rows costs one token a row; in the end the known rows vote.
+between rows costs one token a row. Each row enters with what a linear model says of it; in the end the known rows vote.
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ from regard.parts.linear import Linear
 from regard.parts.multihead import head_size
 from regard.parts.positions import NoPosition, Position
 from regard.parts.start import begin
+from regard.parts.straight import Guess, StraightLine, design_of
 from regard.parts.trunk import Trunk
 from regard.parts.vote import Vote
 
@@ -73,6 +74,7 @@ class Known:
     """What has been read of a table's known rows: all that answering more rows needs."""
 
     columns: ColumnFacts
+    line: StraightLine
     codes: Codes
     cache: Sequence[KeyValues]
     rows: States  # the known rows at the end of the stack
@@ -97,13 +99,14 @@ class InContextModel(nn.Module):
         self.cells = nn.ModuleList(inner.block() for _ in range(config.cell_layers))
         self.cells_norm = config.norm.build(cell)
         self.row = Linear(config.summaries * cell, config.width)
-        self.label = Linear(cell // 2, config.width)
+        self.label, self.guessed_class = (Linear(cell // 2, config.width) for _ in range(2))
+        self.guessed_number = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
         self.asked = nn.Parameter(torch.zeros(config.width))  # in place of a label that is to be found
         self.thinking = nn.Parameter(torch.randn(config.thinking, config.width) * config.width**-0.5)
         self.rows = nn.ModuleList(config.block(number) for number in range(config.layers))
         self.norm = config.last_norm()
         self.vote = Vote(config.width, config.heads)
-        self.spread = Linear(config.width, config.quantiles + 1)
+        self.spread = Linear(config.width, config.quantiles + 2)
         begin(self, self.cells, self.rows, quiet=config.quiet)
 
     def forward(
@@ -122,14 +125,14 @@ class InContextModel(nn.Module):
         known = target.shape[1]
         labels = label_features(target, classes)
         columns = ColumnFacts.learn(values[:, :known], labels, category)
-        x = self._enter(columns, values, codes, classes, labels)
+        x, _, guess = self._enter(columns, values, codes, classes, labels)
         x = x + torch.cat([self._label(labels, classes), self.asked.expand(len(x), x.shape[1] - known, -1)], 1)
         x = torch.cat([self.thinking.expand(len(x), -1, -1), x], 1)
         thinking = len(self.thinking)
         for block in self.rows:
             x = block(x, context=thinking + known)
         x = self.norm(x)[:, thinking:]
-        return self._answer(x[:, known:], x[:, :known], labels, classes)
+        return self._answer(x[:, known:], x[:, :known], labels, classes, guess[:, known:])
 
     def read(
         self,
@@ -142,28 +145,42 @@ class InContextModel(nn.Module):
         """The known rows by themselves, kept so that `answer` need not read them again."""
         labels = label_features(target, classes)
         columns = ColumnFacts.learn(values, labels, category)
-        x = self._enter(columns, values, codes, classes, labels)
+        x, line, _ = self._enter(columns, values, codes, classes, labels)
         x = torch.cat([self.thinking.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
         cache = [KeyValues(x.shape[1]) for _ in self.rows]
         for block, kept in zip(self.rows, cache, strict=True):
             x = block(x, cache=(kept, None), context=x.shape[1])
-        return Known(columns, codes, cache, self.norm(x)[:, len(self.thinking) :], labels, classes)
+        return Known(columns, line, codes, cache, self.norm(x)[:, len(self.thinking) :], labels, classes)
 
-    def see(self, known: Known, values: Values) -> States:
-        """What the cells of other rows of the same table are and say, before these look at any row."""
-        return self._enter(known.columns, values, known.codes, known.classes, None)
+    def see(self, known: Known, values: Values) -> tuple[States, Guess]:
+        """What the cells of other rows of the same table are and say, before these look at any row; and the guess."""
+        x, _, guess = self._enter(known.columns, values, known.codes, known.classes, None, known.line)
+        return x, guess
 
     def answer(self, known: Known, values: Values) -> Float[Tensor, "table asked answer"]:
         """Answers for other rows of the same table."""
-        x = self.see(known, values) + self.asked
+        x, guess = self.see(known, values)
+        x = x + self.asked
         for block, kept in zip(self.rows, known.cache, strict=True):
             x = block(x, cache=(kept, None), context=0)
-        return self._answer(self.norm(x), known.rows, known.labels, known.classes)
+        return self._answer(self.norm(x), known.rows, known.labels, known.classes, guess)
 
-    def _enter(self, columns: ColumnFacts, values: Values, codes: Codes, classes: int, own: Tensor | None) -> States:
-        """A state for every row, of what its cells are and say; `own` are the labels of the first rows."""
+    def _enter(
+        self,
+        columns: ColumnFacts,
+        values: Values,
+        codes: Codes,
+        classes: int,
+        own: Tensor | None,
+        line: StraightLine | None = None,
+    ) -> tuple[States, StraightLine, Guess]:
+        """A state for every row, of what its cells are and say; `own` are the labels of the first rows.
+
+        And the linear model, which is fitted to those rows where none is given, with its guess for every row.
+        """
         with torch.no_grad():
             facts, said = columns.describe(values, own)
+            line, guess = _guesses(line, design_of(facts, columns.counts), own, classes or 1)
         mean, count = said[..., :-1], said[..., -1:]
         told = torch.cat([self._code(mean, classes), count], -1).flatten(3)
         says = self.said_class(told) if classes else self.said_number(told)
@@ -174,8 +191,8 @@ class InContextModel(nn.Module):
         for number, block in enumerate(self.cells, 1):
             last = number == len(self.cells)
             x = block(x, only=len(self.summary) if last else None)
-        summed = self.cells_norm(x).flatten(1)
-        return self.row(summed).unflatten(0, (tables, rows))
+        summed = self.row(self.cells_norm(x).flatten(1)).unflatten(0, (tables, rows))
+        return summed + self._guessed(guess, classes), line, guess
 
     def _code(self, labels: Tensor, classes: int) -> Tensor:
         """Shares of classes, or features of numbers, as a code of fixed width."""
@@ -184,14 +201,28 @@ class InContextModel(nn.Module):
         number = torch.arange(classes, device=labels.device)
         return labels @ (self.units(number % DIGITS) + self.tens(number // DIGITS % DIGITS))
 
+    def _guessed(self, guess: Guess, classes: int) -> Tensor:
+        return self.guessed_class(self._code(guess, classes)) if classes else guess * self.guessed_number
+
     def _label(self, labels: Tensor, classes: int) -> States:
         return self.label(self._code(labels, classes))
 
-    def _answer(self, asked: States, known: Memory, labels: Tensor, classes: int) -> Tensor:
+    def _answer(self, asked: States, known: Memory, labels: Tensor, classes: int, guess: Guess) -> Tensor:
         if classes:
             return self.vote(asked, known, labels)
         around = self.vote(asked, known, labels[..., :1])
-        return around + self.spread(asked).float()
+        trust, spread = self.spread(asked).float().split([1, self.config.quantiles + 1], -1)
+        return torch.lerp(around, guess, trust.sigmoid()) + spread
+
+
+def _guesses(line: StraightLine | None, design: Tensor, own: Tensor | None, labels: int) -> tuple[StraightLine, Guess]:
+    """A linear model of the first rows, whose labels are `own`, or the one given; and its guess for every row."""
+    if line is not None:
+        return line, line.guess(design)
+    assert own is not None, "a linear model is fitted to labels"
+    known = own.shape[1]
+    line = StraightLine.fit(design[:, :known], own[..., :labels])
+    return line, torch.cat([line.own, line.guess(design[:, known:])], 1)
 
 
 def label_features(target: Float[Tensor, "table known"], classes: int) -> Float[Tensor, "table known label"]:

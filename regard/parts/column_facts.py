@@ -48,6 +48,11 @@ class ColumnFacts:
         sums = torch.cat([torch.zeros_like(sums[:, :, :1]), sums], 2)
         return cls(center, spread, ordered, filled, sums, category)
 
+    @property
+    def counts(self) -> Bool[Tensor, "table column"]:
+        """Columns whose cells can be added up: numbers, and categories of two kinds, which are coded 0 and 1."""
+        return ~self.category | (self.ordered.nan_to_num(posinf=0.0).amax(-1) <= 1)
+
     def describe(
         self, values: Values, own: KnownLabels | None = None
     ) -> tuple[Float[Tensor, "table row column fact"], Float[Tensor, "table row column near said"]]:

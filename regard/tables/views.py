@@ -208,7 +208,7 @@ class Reader:
         view = self.views[number]
         _, known = self._read(number, WHOLE)
         at_once = max(1, CELLS_AT_ONCE // (len(view.columns) + 4))
-        return torch.cat([self.model.see(known, view.see(part))[0] for part in values.split(at_once)])
+        return torch.cat([self.model.see(known, view.see(part))[0][0] for part in values.split(at_once)])
 
     def _plain(self, view: View, answer: Tensor) -> Tensor:
         """An answer of the network in the words of the table."""
