@@ -96,14 +96,14 @@ class InContextModel(nn.Module):
         inner = replace(
             config, width=cell, heads=config.cell_heads, feed=SquaredReLU(hidden=2 * cell), attention=Full()
         )
-        self.cells = nn.ModuleList(inner.block() for _ in range(config.cell_layers))
+        self.cells = nn.ModuleList(inner.table_block() for _ in range(config.cell_layers))
         self.cells_norm = config.norm.build(cell)
         self.row = Linear(config.summaries * cell, config.width)
         self.label, self.guessed_class = (Linear(cell // 2, config.width) for _ in range(2))
         self.guessed_number = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
         self.asked = nn.Parameter(torch.zeros(config.width))  # in place of a label that is to be found
         self.thinking = nn.Parameter(torch.randn(config.thinking, config.width) * config.width**-0.5)
-        self.rows = nn.ModuleList(config.block(number) for number in range(config.layers))
+        self.rows = nn.ModuleList(config.table_block(number) for number in range(config.layers))
         self.norm = config.last_norm()
         self.vote = Vote(config.width, config.heads)
         self.spread = Linear(config.width, config.quantiles + 2)
@@ -149,7 +149,7 @@ class InContextModel(nn.Module):
         x = torch.cat([self.thinking.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
         cache = [KeyValues(x.shape[1]) for _ in self.rows]
         for block, kept in zip(self.rows, cache, strict=True):
-            x = block(x, cache=(kept, None), context=x.shape[1])
+            x = block(x, cache=kept, context=x.shape[1])
         return Known(columns, line, codes, cache, self.norm(x)[:, len(self.thinking) :], labels, classes)
 
     def see(self, known: Known, values: Values) -> tuple[States, Guess]:
@@ -162,7 +162,7 @@ class InContextModel(nn.Module):
         x, guess = self.see(known, values)
         x = x + self.asked
         for block, kept in zip(self.rows, known.cache, strict=True):
-            x = block(x, cache=(kept, None), context=0)
+            x = block(x, cache=kept, context=0)
         return self._answer(self.norm(x), known.rows, known.labels, known.classes, guess)
 
     def _enter(

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
 from regard.parts.attention import Attention
-from regard.parts.blocks import Block
 from regard.parts.cache import KeyValues
 from regard.parts.dropout import Dropout
 from regard.parts.embed import CellPredictions, Cells
@@ -22,6 +21,7 @@ from regard.parts.masks import Mask, Padding
 from regard.parts.multihead import MultiHead
 from regard.parts.positions import NoPosition, Position
 from regard.parts.start import begin
+from regard.parts.table_block import TableBlock
 from regard.parts.trunk import Trunk
 
 CellStates = Float[Tensor, "batch row column width"]
@@ -46,8 +46,8 @@ class NPT(Trunk):
     def build(self) -> "NPTModel":
         return NPTModel(self)
 
-    def row_block(self) -> Block:
-        block = self.block(0)
+    def row_block(self) -> TableBlock:
+        block = self.table_block()
         assert isinstance(block.attend, MultiHead)
         block.attend = BetweenRows(block.attend, self.attention, len(self.categories))
         return block
@@ -63,7 +63,7 @@ class NPTModel(nn.Module):
         self.drop = Dropout(config.dropout)
         rows, columns = (config.layers * (config.between != without) for without in ("columns", "rows"))
         self.rows = nn.ModuleList(config.row_block() for _ in range(rows))
-        self.columns = nn.ModuleList(config.block(1) for _ in range(columns))
+        self.columns = nn.ModuleList(config.table_block(1) for _ in range(columns))
         self.norm = config.last_norm()
         self.predict = CellPredictions(config.categories, config.width)
         begin(self, [*self.rows, *self.columns], quiet=config.quiet)
@@ -98,7 +98,7 @@ class NPTModel(nn.Module):
 
     def _keep(self, cells: Tensor, hidden: Tensor, kept: Sequence[KeyValues], context: int) -> CellStates:
         def between_rows(layer: int, x: CellStates) -> CellStates:
-            return self.rows[layer](x, cache=(kept[layer], None), context=context)
+            return self.rows[layer](x, cache=kept[layer], context=context)
 
         return self._look(self.cells(cells, hidden), between_rows)
 
@@ -129,8 +129,6 @@ class BetweenRows(nn.Module):
         x: CellStates,
         memory: Float[Tensor, "batch known column width"] | None = None,
         mask: Mask | None = None,
-        position: object = None,
-        places: object = None,
         cache: KeyValues | None = None,
     ) -> CellStates:
         heads = self.heads

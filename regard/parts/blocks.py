@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from regard.core.shapes import Kept, Memory, States, Stream
+from regard.core.shapes import Memory, States
 from regard.parts.cache import Cache, KeyValues
 from regard.parts.feed import Nothing
 from regard.parts.masks import Mask
@@ -15,8 +15,8 @@ from regard.parts.positions import Places, PositionCode
 from regard.parts.wiring import PreNorm, Wiring
 
 
-class Block(nn.Module):
-    """Look around; look at the memory, where there is one; think about it."""
+class Sublayers(nn.Module):
+    """What a block is made of: attention, perhaps another to a memory, and feed-forward, each joined to the stream."""
 
     def __init__(
         self,
@@ -34,30 +34,22 @@ class Block(nn.Module):
         self.join_cross = wiring.build(width, norm, dropout) if cross else None
         self.join_feed = None if isinstance(feed, Nothing) else wiring.build(width, norm, dropout)
 
+
+class Block(Sublayers):
+    """Look around; look at the memory, where there is one; think about it."""
+
     def forward(
         self,
-        x: Stream,
+        x: States,
         mask: Mask | None = None,
         position: PositionCode | None = None,
         places: Places | None = None,
         memory: Memory | None = None,
         memory_mask: Mask | None = None,
-        cache: tuple[KeyValues, KeyValues | None] | None = None,
-        context: int | None = None,
-        only: int | None = None,
-    ) -> Kept:
-        """With a `context` only so many of the first tokens are looked at, or those that the cache holds already.
-
-        With `only` so many of the first tokens look and go on; the others are there to be looked at.
-        """
+        cache: tuple[KeyValues, KeyValues] | None = None,
+    ) -> States:
         own, remembered = cache or (None, None)
-
-        def look(h: Tensor) -> Tensor:
-            everything = None if only is None else h
-            seen = everything if context is None else h[:, :context]
-            return self.attend(h[:, :only], seen, mask, position, places, own)
-
-        x = self.join_attend(x, look, only)
+        x = self.join_attend(x, lambda h: self.attend(h, None, mask, position, places, own))
         if self.cross is not None and self.join_cross is not None:
             cross = self.cross
             x = self.join_cross(x, lambda h: cross(h, memory, memory_mask, cache=remembered))

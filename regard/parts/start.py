@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
-from regard.parts.blocks import Block
+from regard.parts.blocks import Sublayers
 
 
 @torch.no_grad()
@@ -22,7 +22,7 @@ def begin(model: nn.Module, *streams: Iterable[nn.Module], quiet: bool = False) 
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
     for stream in streams:
-        blocks = [block for block in stream if isinstance(block, Block)]
+        blocks = [block for block in stream if isinstance(block, Sublayers)]
         branches = sum(3 if block.cross is not None else 2 for block in blocks)
         for block in blocks:
             for name, module in block.named_modules():

@@ -1,18 +1,22 @@
 """The trunk: the settings that every transformer shares, and the stack of blocks that they describe."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from torch import nn
 
 from regard.core.errors import ConfigError, at_least, share
 from regard.parts.attention import Attention, Full
-from regard.parts.blocks import Block, Stack
+from regard.parts.blocks import Block, Stack, Sublayers
 from regard.parts.experts import Feed
 from regard.parts.feed import GELU
 from regard.parts.multihead import MultiHead, head_size
 from regard.parts.norms import LayerNorm, Norm
 from regard.parts.positions import Position, Sinusoid
+from regard.parts.table_block import TableBlock
 from regard.parts.wiring import PreNorm, Wiring
+
+Kind = TypeVar("Kind", bound=Sublayers)
 
 MANY = 4096  # layers: more would be a slip, and would take minutes to refuse
 
@@ -50,8 +54,14 @@ class Trunk:
 
     def block(self, number: int = 0, *, cross: bool = False) -> Block:
         """The block that stands at this place of a row, counted from 0; with `cross` one that reads a memory."""
+        return self._made_of(Block, number, cross)
+
+    def table_block(self, number: int = 0) -> TableBlock:
+        return self._made_of(TableBlock, number)
+
+    def _made_of(self, kind: type[Kind], number: int, cross: bool = False) -> Kind:
         attention = self.alternate if self.alternate is not None and number % 2 else self.attention
-        return Block(
+        return kind(
             self.width,
             attend=self._heads(attention),
             feed=self.feed.build(self.width, self.bias if self.feed_bias is None else self.feed_bias),

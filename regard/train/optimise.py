@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.errors import not_negative, share
-from regard.parts.blocks import Block
+from regard.parts.blocks import Sublayers
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def matrices_of_blocks(model: nn.Module) -> list[nn.Parameter]:
     return [
         cast(nn.Parameter, layer.weight)
         for block in model.modules()
-        if isinstance(block, Block)
+        if isinstance(block, Sublayers)
         for name, layer in block.named_modules()
         if isinstance(layer, nn.Linear) and not name.endswith("router")
     ]
