@@ -65,6 +65,8 @@ def cell_weights(
         told = learned.answer(hidden.flatten(0, 1)).unflatten(0, hidden.shape[:2])
         change = (told - learned.answer(rows)).abs()
         # Of classes the probability that goes elsewhere; of a number how far its mean goes.
-        moved.append((change.sum(2) / 2 if classes else change[:, :, 0]).T)
+        far = (change.sum(2) / 2 if classes else change[:, :, 0]).T
+        empty = torch.stack([rows[:, places].isnan().all(1) for places in columns], 1)
+        moved.append(far.masked_fill(empty, 0.0))  # there was nothing to hide; in other company sums differ in a digit
     far = torch.cat(moved)
     return far / far.sum(1, keepdim=True).clamp(min=1e-12)
