@@ -8,7 +8,7 @@ own for the sizes that the words of a shape stand for.
 import ast
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import wraps
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -28,18 +28,20 @@ def checked(thing: Any) -> Any:
         if "__dataclass_fields__" in vars(thing):
             thing.__init__ = _function(thing.__init__)  # type: ignore[misc]
         return thing
-    if inspect.isgeneratorfunction(thing):  # its body runs when the call has long ended
-        return jaxtyped(thing, typechecker=beartyped)
     return _function(thing)
 
 
 def _function(function: Any) -> Any:
     written = function.__annotations__
     known = {name: _read(annotation, function) for name, annotation in written.items()}
+    shapes = [shape for annotation in known.values() for shape in _shapes(annotation)]
+    if inspect.isgeneratorfunction(function) or any("{" in shape.dim_str for shape in shapes):
+        # The body of a generator runs when the call has long ended; a size in braces is that of an argument.
+        return jaxtyped(function, typechecker=beartyped)
     function.__annotations__ = known
     inner = beartyped(function)
     function.__annotations__ = inner.__annotations__ = written  # others read them too, such as the command line
-    if not any(map(_holds_a_shape, known.values())):
+    if not shapes:
         return inner  # no sizes to remember
 
     @wraps(function)
@@ -59,10 +61,11 @@ def _read(annotation: Any, function: Any) -> Any:
         return Any
 
 
-def _holds_a_shape(annotation: Any) -> bool:
-    if isinstance(annotation, type):
-        return issubclass(annotation, AbstractArray)
-    return any(map(_holds_a_shape, get_args(annotation)))
+def _shapes(annotation: Any) -> Iterator[type[AbstractArray]]:
+    if isinstance(annotation, type) and issubclass(annotation, AbstractArray):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _shapes(part)
 
 
 def check_package(name: str) -> None:

@@ -39,6 +39,9 @@ def inside(a: Row, b: Float[Tensor, " other"]) -> Row:
 
 def some(rows: list[Row] | None, *more: Row, last: Row) -> None: ...
 
+def zeros(count: int, less: int = 0) -> Float[Tensor, " {count}"]:
+    return Tensor(count - less)
+
 def half(a: float) -> float:
     return a / 2
 
@@ -98,7 +101,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     [
         ("add", (TWO, TWO)), ("add", (THREE, THREE)), ("inside", (TWO, THREE)), ("some", ([TWO], TWO)), ("half", (1,)),
         ("count", (1,)), ("later", ("anything",)), ("Pair", (1, TWO)), ("Later.half", (1,)), ("Later.made", (1,)),
-        ("around", (1,)), ("known", (TWO, TWO)),
+        ("around", (1,)), ("known", (TWO, TWO)), ("zeros", (2,)),
     ],
 )  # fmt: skip
 def test_what_is_right_passes(sample: ModuleType, name: str, arguments: tuple[Any, ...]):
@@ -111,7 +114,7 @@ def test_what_is_right_passes(sample: ModuleType, name: str, arguments: tuple[An
         ("add", (TWO, THREE)), ("add", (TWO, TWO[None])), ("add", (TWO.long(), TWO.long())), ("twice", (TWO,)),
         ("some", ([THREE], TWO)), ("some", (None, THREE)), ("some", ("abc",)), ("half", ("1",)), ("count", (1.5,)),
         ("numbers", (TWO, THREE)), ("Pair", ("1", TWO)), ("Pair", (1, 2)), ("Later.half", ("1",)),
-        ("Later.made", ("1",)), ("around", ("1",)), ("known", (TWO, THREE)),
+        ("Later.made", ("1",)), ("around", ("1",)), ("known", (TWO, THREE)), ("zeros", (2, 1)),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_found(sample: ModuleType, name: str, arguments: tuple[Any, ...]):
