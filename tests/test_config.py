@@ -117,7 +117,7 @@ def test_a_kind_alone_means_its_defaults():
         ({"name": "x", "size": True}, ["size", "a whole number", "True"]),
         ({"name": "x", "loud": 1}, ["loud", "true or false", "1"]),
         ({"name": "x", "loud": "yes"}, ["loud", "true or false", "'yes'"]),
-        ({"name": "x", "mode": "oli"}, ["mode", "'oli'", "did you mean 'oil'?"]),
+        ({"name": "x", "mode": "oli"}, ["mode", "'oli'", "one of ink, oil"]),
         ({"name": "x", "mode": ["oil"]}, ["mode", "['oil']"]),
         ({"name": "x", "marks": 3}, ["marks", "a list", "3"]),
         ({"name": "x", "marks": [1, "two"]}, ["marks[1]", "a number", "'two'"]),
@@ -313,7 +313,7 @@ def test_a_rule_between_settings_is_named_with_its_values(make, words):
 
 def test_a_rule_that_a_part_breaks_is_named_with_the_key_of_the_part():
     data = {"kind": "GPT", "vocab": 5, "attention": {"kind": "Window", "reach": 0}}
-    assert error_of(from_dict, Model, data).startswith("attention: reach")
+    assert error_of(from_dict, Model, data).startswith("attention.reach")
 
 
 def test_attention_over_a_source_has_no_places_so_an_rnn_takes_no_window():

@@ -109,7 +109,7 @@ def test_show_tells_the_losses_apart(run: Path, capsys: pytest.CaptureFixture):
     assert f"training loss: {last:.4f} at" in told
     best = min(line["valid"] for line in read_metrics(run) if "valid" in line)
     assert f"best validation loss: {best:.4f} at" in told
-    assert "made by: regard " in told
+    assert "made by: regard" in told
 
 
 def test_a_folder_that_is_taken_is_told_before_the_text_is_read(run: Path, capsys: pytest.CaptureFixture):

@@ -178,8 +178,8 @@ def test_the_first_words_are_as_many_as_a_reference_has():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("only a document\n", "line 1: has 1 fields between tabs, not 2 fields (source, target)"),
-        ("a b\ta\nc\n", "line 2: has 1 fields"),
+        ("only a document\n", "line 1: has 1 field between tabs, and should have 2: source, target"),
+        ("a b\ta\nc\n", "line 2: has 1 field between"),
         ("", "no pairs"),
         ("\tsummary of nothing\n", "no pairs"),
         ("document\t\t\n", "no pairs"),

@@ -116,8 +116,9 @@ def _tabbed(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
             places = [header.index(name) for name in names]
         elif line.strip() or len(fields) > 1:  # a blank line is no row
             if len(fields) != len(header) and not (more and len(fields) > len(header)):
+                found = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
                 wanted = f"{len(header)}: {', '.join(header)}"
-                raise UserError(f"{path}, line {number}: has {len(fields)} between tabs where there should be {wanted}")
+                raise UserError(f"{path}, line {number}: has {found} between tabs, and should have {wanted}")
             rest = [place for place in range(len(fields)) if more and place not in places]
             yield Row(path, number, tuple(fields[place] for place in (*places, *rest)))
 

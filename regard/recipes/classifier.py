@@ -19,7 +19,7 @@ from regard.parts import GELU, PreNorm, Sinusoid
 from regard.recipes.begun import Begun, read_begun
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
-from regard.recipes.trees import check_trees
+from regard.recipes.trees import check_trees, tell_unread_trees
 from regard.run import TOKENIZER, Run, RunFolder
 from regard.tasks import Classify
 from regard.tasks.classify import label_scores
@@ -79,6 +79,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     check_trees(model, given=bool(data.trees))
     train, valid = data.rows()
     parses = read_row_trees(data.trees, train), read_row_trees(data.valid_trees, valid)
+    tell_unread_trees(model, given=bool(data.trees))
     labels = task.labels or labels_of(train)
     begun = _begun(plan, model, folder, resume)
     tokenizer = _tokenizer(data, begun, [row.fields[1] for row in train], folder, resume)

@@ -12,7 +12,7 @@ from regard.parts import Additive, ReLU
 from regard.recipes.pairs import TextPair, prepare_pairs
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
-from regard.recipes.trees import check_trees
+from regard.recipes.trees import check_trees, tell_unread_trees
 from regard.run import Run
 from regard.tasks import Translate
 from regard.tasks.scores import translation_scores
@@ -54,6 +54,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     check_trees(plan.model, given=isinstance(plan.data, PairFiles) and bool(plan.data.trees))
     texts = plan.data.pairs()
     parses = plan.data.parses() if isinstance(plan.data, PairFiles) else {}
+    tell_unread_trees(plan.model, given=bool(parses))
     measured = texts.get("test", texts["valid"])
 
     def score(run: Run, loss: float) -> dict[str, float]:

@@ -11,8 +11,15 @@ def check_trees(model: Model, given: bool) -> None:
     """Refuse a model that cannot do with the trees there are. One that may do without them is let be: to compare."""
     if given and not isinstance(model, Transformer | BERT):
         raise ConfigError(f"data.trees: a model of the kind {type(model).__name__} reads no trees; choose Transformer")
-    by_tree = isinstance(getattr(model, "position", None), Tree)
-    if given and not by_tree:
-        print("note: the trees are not read; --model.position Tree makes the model read by them", file=sys.stderr)
-    if not given and by_tree:
+    if not given and _by_tree(model):
         raise ConfigError("model.position: Tree needs the tree of each text; give them with --trees and --valid-trees")
+
+
+def tell_unread_trees(model: Model, given: bool) -> None:
+    """Once the trees were found to be right."""
+    if given and not _by_tree(model):
+        print("note: the trees are not read; --model.position Tree makes the model read by them", file=sys.stderr)
+
+
+def _by_tree(model: Model) -> bool:
+    return isinstance(getattr(model, "position", None), Tree)

@@ -171,6 +171,7 @@ class _NPT(BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         tags.target_tags.multi_output = True
+        tags.non_deterministic = self.mode != "in_context"  # how far training comes in its time is up to the machine
         return tags
 
 

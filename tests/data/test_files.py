@@ -106,7 +106,7 @@ def test_running_text_is_read_as_it_stands(text: str):
     ("name", "data", "told"),
     [
         ("x.txt", b"one\ntwo\n\xff\n", "line 3: is not UTF-8"),
-        ("x.tsv", b"a\tb\nalone\n", "line 2: has 1 between tabs where there should be 2: text, label"),
+        ("x.tsv", b"a\tb\nalone\n", "line 2: has 1 field between tabs, and should have 2: text, label"),
         ("x.csv", b"text,label\na,b,c\n", "line 2: has 3 fields, the header 2"),
         ("x.csv", b"text,tag,other\na,b,c\n", "has no column 'label'"),
         ("x.csv", b'text,label\n"open,b\n', "is not CSV"),

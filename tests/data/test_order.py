@@ -100,7 +100,7 @@ def test_every_form_names_the_day_the_month_and_the_year(day: datetime.date):
 def test_settings_of_dates_are_checked():
     with pytest.raises(ConfigError, match="no span of years"):
         Dates(first_year=2000, last_year=1999)
-    with pytest.raises(ConfigError, match="at least 1 pair"):
+    with pytest.raises(ConfigError, match="train: must be at least 1"):
         Dates(train=0)
 
 

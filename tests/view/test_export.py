@@ -164,6 +164,6 @@ def test_a_folder_of_runs_stands_for_all_of_them(tmp_path: Path, runs: Runs) -> 
 
 
 def test_a_folder_without_any_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert regard("view", tmp_path, "--export", tmp_path / "all.html") == 2
+    assert regard("view", tmp_path, "--export", tmp_path / "all.html") == 1
     assert "is no run folder and holds none" in capsys.readouterr().err
     assert not (tmp_path / "all.html").exists()
