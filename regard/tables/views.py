@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
+from scipy.stats import rankdata
 from torch import Generator, Tensor
 
 from regard.core.machine import seed_for
@@ -66,10 +67,11 @@ def draw_view(table: Table, number: int, seed: int) -> View:
     if not table.classes:
         scale = Scale.bent(table.target) if number % 2 else Scale.straight(table.target)
     rows = _some_rows(table, chance)
+    columns = _some_columns(table.rows(rows), chance)
     return View(
         rows=rows,
-        columns=_some_columns(table.rows(rows), chance),
-        codes=torch.randn(1, min(table.values.shape[1], MOST_COLUMNS), COLUMN_CODE, generator=chance),
+        columns=columns,
+        codes=torch.randn(1, len(columns), COLUMN_CODE, generator=chance),
         order=torch.randperm(max(table.classes, 1), generator=chance),
         scale=scale,
     )
@@ -105,27 +107,35 @@ def _some_rows(table: Table, chance: Generator) -> Tensor:
 
 
 def _some_columns(table: Table, chance: Generator) -> Tensor:
-    """All of them or, of a wide table, some: those that seem to matter more often than the rest."""
-    count = table.values.shape[1]
-    if count <= MOST_COLUMNS:
-        return torch.arange(count)
-    weight = 0.02 + _relevance(table)
-    keys = torch.rand(count, generator=chance).clamp(min=1e-9).log() / weight
-    return keys.argsort(descending=True)[:MOST_COLUMNS].sort().values
+    """All that tell rows apart or, of a wide table, some: those that seem to matter more often than the rest."""
+    cells = table.values.nan_to_num(nan=torch.inf)
+    columns = (cells != cells[:1]).any(0).nonzero()[:, 0]
+    if not len(columns):
+        return torch.arange(1)  # there must be something to read
+    if len(columns) <= MOST_COLUMNS:
+        return columns
+    weight = 0.02 + _relevance(replace(table, values=table.values[:, columns]))
+    keys = torch.rand(len(columns), generator=chance).clamp(min=1e-9).log() / weight
+    return columns[keys.argsort(descending=True)[:MOST_COLUMNS].sort().values]
 
 
 def _relevance(table: Table) -> Float[Tensor, " column"]:
     """The largest correlation of each column, by rank, with the target or with a class of it."""
-    filled = table.values.nan_to_num(nan=0.0)
-    ranks = filled.argsort(0).argsort(0).float()
+    filled = table.values.where(table.values.isfinite(), table.values.nanmedian(0).values)
+    ranks = _mean_ranks(filled)
     if table.classes:
         common = torch.bincount(table.target.long(), minlength=table.classes).argsort(descending=True)[:10]
         goals = (table.target[:, None] == common).float()
     else:
-        goals = table.target.argsort().argsort().float()[:, None]
+        goals = _mean_ranks(table.target[:, None])
     ranks, goals = (x - x.mean(0) for x in (ranks, goals))
     match = ranks.T @ goals / (ranks.norm(dim=0)[:, None] * goals.norm(dim=0)).clamp(min=1e-6)
     return match.abs().amax(1)
+
+
+def _mean_ranks(values: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
+    """Equal values share a rank: in the order of their rows they would seem to say something."""
+    return torch.from_numpy(rankdata(values.numpy(), axis=0)).float()
 
 
 class Reader:
