@@ -46,8 +46,8 @@ class Blend:
         return torch.stack(parts).sum(0)
 
 
-def read(model: InContextModel, table: Table, views: int, seed: int) -> Reader:
-    return Reader(model, table, [draw_view(table, number, seed) for number in range(views)])
+def read(model: InContextModel, table: Table, views: int, seed: int, first: int = 0) -> Reader:
+    return Reader(model, table, [draw_view(table, number, seed) for number in range(first, first + views)])
 
 
 def in_context(model: InContextModel, table: Table, views: int, seed: int) -> Blend:
@@ -83,8 +83,10 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
         return in_context(model, table, views, seed)
     share = _best_share(torch.cat(plain), torch.cat(told), torch.cat(truth), table.classes)
     parts = [(model, 1 - share), *((own, share / len(tuned)) for own in tuned)]
-    used = [(read(own, table, looks, seed), part) for own, part in parts if part > 0]
-    return Blend([reader for reader, _ in used], [part for _, part in used])
+    used = [(own, part) for own, part in parts if part > 0]
+    # Each network looks in its own way: what depends on the order of columns or classes is averaged over more of them.
+    readers = [read(own, table, looks, seed, first=number * looks) for number, (own, _) in enumerate(used)]
+    return Blend(readers, [part for _, part in used])
 
 
 def _folds(table: Table, seed: int) -> list[tuple[Table, Table]]:

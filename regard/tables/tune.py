@@ -19,7 +19,7 @@ from regard.tables.views import MOST_COLUMNS, Table, draw_view
 from regard.tasks import Batch, ReadTable
 from regard.train import AdamW, Cosine, Training
 
-CELLS = 24_000  # of a step
+CELLS = 12_000  # of a step
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def tune(model: InContextModel, table: Table, held_out: Table, seconds: float, s
     own.load_state_dict(model.state_dict())
     training = Training(
         minutes=seconds / 60,
-        optimiser=AdamW(rate=3e-4, decay=0.01),
+        optimiser=AdamW(rate=1.5e-3, decay=0.01),
         schedule=Cosine(warmup=5),
         average=0.9,
         check_every=8,
