@@ -7,7 +7,8 @@ number does not grow with the square of the columns.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -17,7 +18,7 @@ from regard.parts.attention import Attention
 from regard.parts.cache import KeyValues
 from regard.parts.dropout import Dropout
 from regard.parts.embed import CellPredictions, Cells
-from regard.parts.masks import Mask, Padding
+from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
 from regard.parts.positions import NoPosition, Position
 from regard.parts.start import begin
@@ -47,10 +48,7 @@ class NPT(Trunk):
         return NPTModel(self)
 
     def row_block(self) -> TableBlock:
-        block = self.table_block()
-        assert isinstance(block.attend, MultiHead)
-        block.attend = BetweenRows(block.attend, self.attention, len(self.categories))
-        return block
+        return self.table_block(heads=partial(BetweenRows, columns=len(self.categories)))
 
 
 class NPTModel(nn.Module):
@@ -111,47 +109,19 @@ class NPTModel(nn.Module):
         return x
 
 
-class BetweenRows(nn.Module):
+class BetweenRows(MultiHead):
     """Rows look at rows: the heads of all cells of a row, one after the other, are one long query.
 
     Rows that are alike as a whole find each other, and every cell is told what their cells in its column hold.
     """
 
-    def __init__(self, heads: MultiHead, attention: Attention, columns: int):
-        super().__init__()
-        self.pattern = heads.pattern  # heard under this name, not as the heads'
-        self.heads, self.columns = heads, columns
-        count = heads.query.out_features // heads.size
-        heads.attend = attention.build(count, heads.size * columns)
+    def __init__(self, width: int, heads: int, attention: Attention, *, columns: int, **settings: Any):
+        super().__init__(width, heads, attention, **settings)
+        self.columns = columns
+        self.attend = attention.build(heads, self.size * columns)
 
-    def forward(
-        self,
-        x: CellStates,
-        memory: Float[Tensor, "batch known column width"] | None = None,
-        mask: Mask | None = None,
-        cache: KeyValues | None = None,
-    ) -> CellStates:
-        heads = self.heads
-        q = self._long(heads.query_norm(self._split(heads.query(x))))
-        if memory is not None and cache is not None and cache.length:
-            k, v = cache.stored()
-        else:
-            rows = x if memory is None else memory
-            k = self._long(heads.key_norm(self._split(heads.key(rows))))
-            v = self._long(self._split(heads.value(rows)))
-            if cache is not None:
-                k, v = cache.append(k, v)
-        k, v = heads.share(k), heads.share(v)
-        if self.pattern.watched:
-            found, pattern = heads.attend.watch(q, k, v, mask)
-            self.pattern(pattern)
-        else:
-            found = heads.attend(q, k, v, mask)
-        found = found.unflatten(3, (self.columns, -1)).permute(0, 2, 3, 1, 4).flatten(3)
-        return heads.out(found)
+    def heads_first(self, parts: Float[Tensor, "batch row column head size"]) -> Float[Tensor, "batch head row long"]:
+        return parts.permute(0, 3, 1, 2, 4).flatten(3)
 
-    def _split(self, x: Tensor) -> Float[Tensor, "batch rows column heads size"]:
-        return x.unflatten(-1, (-1, self.heads.size))
-
-    def _long(self, x: Tensor) -> Float[Tensor, "batch heads rows long"]:
-        return x.permute(0, 3, 1, 2, 4).flatten(3)
+    def join(self, found: Float[Tensor, "batch head row long"]) -> Float[Tensor, "batch row column width"]:
+        return found.unflatten(3, (self.columns, -1)).permute(0, 2, 3, 1, 4).flatten(3)

@@ -61,7 +61,7 @@ class MultiHead(nn.Module):
         places: Places | None = None,
         cache: KeyValues | None = None,
     ) -> States:
-        q = self.query_norm(self._split(self.query(x)))
+        q = self._split(self.query(x), self.query_norm)
         bias = None
         if position is not None and places is not None:
             q = position.turn(q, places)
@@ -72,7 +72,7 @@ class MultiHead(nn.Module):
             k, v = self._keys_and_values(x if memory is None else memory, position, places)
             if cache is not None:
                 k, v = cache.append(k, v)
-        k, v = self.share(k), self.share(v)
+        k, v = self._share(k), self._share(v)
         beams = len(q) // len(k)  # rows of x that share a row of memory
         q = _side_by_side(q, beams)
         if self.pattern.watched:
@@ -81,21 +81,29 @@ class MultiHead(nn.Module):
         else:
             found = self.attend(q, k, v, mask, bias)
         found = _apart(found, beams)
-        return self.out(found.transpose(1, 2).flatten(2))
+        return self.out(self.join(found))
 
     def _keys_and_values(
         self, source: Tensor, position: PositionCode | None, places: Places | None
     ) -> tuple[Tensor, Tensor]:
-        k = self.key_norm(self._split(self.key(source)))
+        k = self._split(self.key(source), self.key_norm)
         if position is not None and places is not None:
             k = position.turn(k, places)
         return k, self._split(self.value(source))
 
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (-1, self.size)).transpose(1, 2)
+    def _split(self, x: Tensor, norm: nn.Module | None = None) -> Tensor:
+        parts = x.unflatten(-1, (-1, self.size))
+        return self.heads_first(parts if norm is None else norm(parts))
 
-    def share(self, x: Tensor) -> Tensor:
+    def _share(self, x: Tensor) -> Tensor:
         return x if self.groups == 1 else x.repeat_interleave(self.groups, 1)
+
+    def heads_first(self, parts: Tensor) -> Tensor:
+        return parts.transpose(1, 2)
+
+    def join(self, found: Tensor) -> Tensor:
+        """What the heads found, side by side again."""
+        return found.transpose(1, 2).flatten(2)
 
 
 def _side_by_side(q: Tensor, beams: int) -> Tensor:

@@ -1,5 +1,6 @@
 """The trunk: the settings that every transformer shares, and the stack of blocks that they describe."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -56,14 +57,16 @@ class Trunk:
         """The block that stands at this place of a row, counted from 0; with `cross` one that reads a memory."""
         return self._made_of(Block, number, cross)
 
-    def table_block(self, number: int = 0) -> TableBlock:
-        return self._made_of(TableBlock, number)
+    def table_block(self, number: int = 0, heads: Callable[..., MultiHead] = MultiHead) -> TableBlock:
+        return self._made_of(TableBlock, number, heads=heads)
 
-    def _made_of(self, kind: type[Kind], number: int, cross: bool = False) -> Kind:
+    def _made_of(
+        self, kind: type[Kind], number: int, cross: bool = False, heads: Callable[..., MultiHead] = MultiHead
+    ) -> Kind:
         attention = self.alternate if self.alternate is not None and number % 2 else self.attention
         return kind(
             self.width,
-            attend=self._heads(attention),
+            attend=self._heads(attention, heads),
             feed=self.feed.build(self.width, self.bias if self.feed_bias is None else self.feed_bias),
             norm=self.norm,
             wiring=self.wiring,
@@ -97,8 +100,8 @@ class Trunk:
             code = type(position).__name__
             raise ConfigError(f"position: {code} adds to the score of each key, and {kind} attention has none")
 
-    def _heads(self, attention: Attention) -> MultiHead:
-        return MultiHead(
+    def _heads(self, attention: Attention, kind: Callable[..., MultiHead] = MultiHead) -> MultiHead:
+        return kind(
             self.width,
             self.heads,
             attention,

@@ -34,7 +34,7 @@ def test_blocks_take_turns_in_every_stack(kind):
 def test_a_table_takes_turns_between_rows_and_columns():
     """Its blocks run in this order: rows, columns, rows, columns."""
     model = replace(BASES[NPT], attention=Window(reach=3), alternate=Full()).build()
-    assert [type(block.attend.heads.attend) for block in model.rows] == [WindowAttention] * 2
+    assert [type(block.attend.attend) for block in model.rows] == [WindowAttention] * 2
     assert kinds(model.columns) == [FullAttention] * 2
 
 
