@@ -280,15 +280,21 @@ def train_image(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...] = 
 
 
 @pretrain.command(name="tables")
-def pretrain_tables(run: Run, *, changes: Changes = None) -> int:
+def pretrain_tables(run: Run, *, init: Path | None = None, changes: Changes = None) -> int:
     """The network that reads tables it has never seen, from invented tables: the way the shipped weights were made.
 
     Any setting can be changed with a dotted option, such as --model.layers 8 or --data.most-rows 2048;
     --show-settings prints them all.
+
+    Parameters
+    ----------
+    init
+        Begin from what another run of this command has learned, as far as the two networks are alike.
     """
     from regard.recipes import table_reader, train_table_reader
 
-    return run.make(table_reader(), changes, train_table_reader)
+    settings = {} if init is None else {"init": str(init)}
+    return run.make(table_reader(), {**settings, **(changes or {})}, train_table_reader)
 
 
 def tree_settings(trees: tuple[Path, ...], valid_trees: tuple[Path, ...]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 The idea of the Non-Parametric Transformer (rows look at rows, attributes at attributes) with weights that belong to no
 table, so that they can be learned once, on many (Hollmann et al., 2023). Cells enter with what their column says about
 the labels; attention between the attributes of a row sums it up in a few states (Qu et al., 2025), so that attention
-between rows costs one token a row. Each row enters with what a linear model says of it; in the end the known rows vote.
+between rows costs one token a row. Each row enters with what a linear model and the rows that resemble it say; in the
+end the known rows vote, and the network says how far to trust that vote.
 """
 
 from collections.abc import Sequence
@@ -23,16 +24,18 @@ from regard.parts.feed import SquaredReLU
 from regard.parts.linear import Linear
 from regard.parts.multihead import head_size
 from regard.parts.positions import NoPosition, Position
+from regard.parts.resemblance import Resemblance, entries_of
 from regard.parts.start import begin
-from regard.parts.straight import Guess, StraightLine, design_of
+from regard.parts.straight import StraightLine, design_of
 from regard.parts.trunk import Trunk
-from regard.parts.vote import Vote
+from regard.parts.vote import Trust, Vote
 
 DIGITS = 10  # a class is coded by the digits of its number, so that weights for ten know a hundred
 COLUMN_CODE = 8  # random numbers by which columns are told apart
 PIECES = 8  # of the range of numeric labels
 
 Codes = Float[Tensor, "table column code"]
+TwoGuesses = Float[Tensor, "table row way label"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,12 +77,32 @@ class Known:
     """What has been read of a table's known rows: all that answering more rows needs."""
 
     columns: ColumnFacts
-    line: StraightLine
+    guesses: "Guesses"
     codes: Codes
     cache: Sequence[KeyValues]
     rows: States  # the known rows at the end of the stack
     labels: Float[Tensor, "table row label"]
     classes: int  # 0: the labels are numbers
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """What is known of a table in closed form: its best straight line, and its rows that resemble others."""
+
+    line: StraightLine
+    like: Resemblance
+
+    @classmethod
+    def fit(cls, design: Tensor, entries: Tensor, labels: Tensor) -> "Guesses":
+        return cls(StraightLine.fit(design, labels), Resemblance.fit(entries, labels))
+
+    def of(self, design: Tensor, entries: Tensor) -> TwoGuesses:
+        return torch.stack([self.line.guess(design), self.like.guess(entries)], 2)
+
+    @property
+    def own(self) -> TwoGuesses:
+        """Of the known rows, each by the others."""
+        return torch.stack([self.line.own, self.like.own], 2)
 
 
 class InContextModel(nn.Module):
@@ -101,12 +124,15 @@ class InContextModel(nn.Module):
         self.row = Linear(config.summaries * cell, config.width)
         self.label, self.guessed_class = (Linear(cell // 2, config.width) for _ in range(2))
         self.guessed_number = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
+        self.like_class = Linear(cell // 2, config.width)
+        self.like_number = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
         self.asked = nn.Parameter(torch.zeros(config.width))  # in place of a label that is to be found
         self.thinking = nn.Parameter(torch.randn(config.thinking, config.width) * config.width**-0.5)
         self.rows = nn.ModuleList(config.table_block(number) for number in range(config.layers))
         self.norm = config.last_norm()
         self.vote = Vote(config.width, config.heads)
         self.spread = Linear(config.width, config.quantiles + 2)
+        self.trust = Trust(config.width)  # in what the rows that resemble a row say
         begin(self, self.cells, self.rows, quiet=config.quiet)
 
     def forward(
@@ -125,7 +151,7 @@ class InContextModel(nn.Module):
         known = target.shape[1]
         labels = label_features(target, classes)
         columns = ColumnFacts.learn(values[:, :known], labels, category)
-        x, _, guess = self._enter(columns, values, codes, classes, labels)
+        x, _, guess = self._enter(columns, values, codes, classes, own=labels)
         x = x + torch.cat([self._label(labels, classes), self.asked.expand(len(x), x.shape[1] - known, -1)], 1)
         x = torch.cat([self.thinking.expand(len(x), -1, -1), x], 1)
         thinking = len(self.thinking)
@@ -145,16 +171,16 @@ class InContextModel(nn.Module):
         """The known rows by themselves, kept so that `answer` need not read them again."""
         labels = label_features(target, classes)
         columns = ColumnFacts.learn(values, labels, category)
-        x, line, _ = self._enter(columns, values, codes, classes, labels)
+        x, guesses, _ = self._enter(columns, values, codes, classes, own=labels)
         x = torch.cat([self.thinking.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
         cache = [KeyValues(x.shape[1]) for _ in self.rows]
         for block, kept in zip(self.rows, cache, strict=True):
             x = block(x, cache=kept, context=x.shape[1])
-        return Known(columns, line, codes, cache, self.norm(x)[:, len(self.thinking) :], labels, classes)
+        return Known(columns, guesses, codes, cache, self.norm(x)[:, len(self.thinking) :], labels, classes)
 
-    def see(self, known: Known, values: Values) -> tuple[States, Guess]:
-        """What the cells of other rows of the same table are and say, before these look at any row; and the guess."""
-        x, _, guess = self._enter(known.columns, values, known.codes, known.classes, None, known.line)
+    def see(self, known: Known, values: Values) -> tuple[States, TwoGuesses]:
+        """What the cells of other rows of the same table are and say, before these look at any row; and the guesses."""
+        x, _, guess = self._enter(known.columns, values, known.codes, known.classes, guesses=known.guesses)
         return x, guess
 
     def answer(self, known: Known, values: Values) -> Float[Tensor, "table asked answer"]:
@@ -165,22 +191,35 @@ class InContextModel(nn.Module):
             x = block(x, cache=kept, context=0)
         return self._answer(self.norm(x), known.rows, known.labels, known.classes, guess)
 
+    def resembled(self, known: Known, values: Values) -> Float[Tensor, "table asked known"]:
+        """How much each known row says in what those that resemble a row say of it, as shares."""
+        facts, _ = known.columns.describe(values)
+        return known.guesses.like.shares(entries_of(values, facts, known.columns))
+
     def _enter(
         self,
         columns: ColumnFacts,
         values: Values,
         codes: Codes,
         classes: int,
-        own: Tensor | None,
-        line: StraightLine | None = None,
-    ) -> tuple[States, StraightLine, Guess]:
+        *,
+        own: Tensor | None = None,
+        guesses: Guesses | None = None,
+    ) -> tuple[States, Guesses, TwoGuesses]:
         """A state for every row, of what its cells are and say; `own` are the labels of the first rows.
 
-        And the linear model, which is fitted to those rows where none is given, with its guess for every row.
+        And the closed forms, which are fitted to those rows where none are given, with their guesses for every row.
         """
         with torch.no_grad():
             facts, said = columns.describe(values, own)
-            line, guess = _guesses(line, design_of(facts, columns.counts), own, classes or 1)
+            known = 0 if own is None else own.shape[1]
+            design, entries = design_of(facts, columns.counts), entries_of(values, facts, columns)
+            if own is not None:
+                guesses = Guesses.fit(design[:, :known], entries[:, :known], own[..., : classes or 1])
+            assert guesses is not None, "there must be labels to learn from, or what was learned"
+            guess = guesses.of(design[:, known:], entries[:, known:])
+            if own is not None:
+                guess = torch.cat([guesses.own, guess], 1)
         mean, count = said[..., :-1], said[..., -1:]
         told = torch.cat([self._code(mean, classes), count], -1).flatten(3)
         says = self.said_class(told) if classes else self.said_number(told)
@@ -192,7 +231,7 @@ class InContextModel(nn.Module):
             last = number == len(self.cells)
             x = block(x, only=len(self.summary) if last else None)
         summed = self.row(self.cells_norm(x).flatten(1)).unflatten(0, (tables, rows))
-        return summed + self._guessed(guess, classes), line, guess
+        return summed + self._guessed(guess, classes), guesses, guess
 
     def _code(self, labels: Tensor, classes: int) -> Tensor:
         """Shares of classes, or features of numbers, as a code of fixed width."""
@@ -201,28 +240,24 @@ class InContextModel(nn.Module):
         number = torch.arange(classes, device=labels.device)
         return labels @ (self.units(number % DIGITS) + self.tens(number // DIGITS % DIGITS))
 
-    def _guessed(self, guess: Guess, classes: int) -> Tensor:
-        return self.guessed_class(self._code(guess, classes)) if classes else guess * self.guessed_number
+    def _guessed(self, guess: TwoGuesses, classes: int) -> States:
+        line, like = guess.unbind(2)
+        if not classes:
+            return line * self.guessed_number + like * self.like_number
+        return self.guessed_class(self._code(line, classes)) + self.like_class(self._code(like, classes))
 
     def _label(self, labels: Tensor, classes: int) -> States:
         return self.label(self._code(labels, classes))
 
-    def _answer(self, asked: States, known: Memory, labels: Tensor, classes: int, guess: Guess) -> Tensor:
+    def _answer(self, asked: States, known: Memory, labels: Tensor, classes: int, guess: TwoGuesses) -> Tensor:
+        line, like = guess.unbind(2)
+        trust = self.trust(asked)
         if classes:
-            return self.vote(asked, known, labels)
+            like = like.clamp(min=0)  # a closed form knows no bounds
+            return torch.lerp(self.vote(asked, known, labels), like / like.sum(-1, keepdim=True), trust)
         around = self.vote(asked, known, labels[..., :1])
-        trust, spread = self.spread(asked).float().split([1, self.config.quantiles + 1], -1)
-        return torch.lerp(around, guess, trust.sigmoid()) + spread
-
-
-def _guesses(line: StraightLine | None, design: Tensor, own: Tensor | None, labels: int) -> tuple[StraightLine, Guess]:
-    """A linear model of the first rows, whose labels are `own`, or the one given; and its guess for every row."""
-    if line is not None:
-        return line, line.guess(design)
-    assert own is not None, "a linear model is fitted to labels"
-    known = own.shape[1]
-    line = StraightLine.fit(design[:, :known], own[..., :labels])
-    return line, torch.cat([line.own, line.guess(design[:, known:])], 1)
+        straight, spread = self.spread(asked).float().split([1, self.config.quantiles + 1], -1)
+        return torch.lerp(torch.lerp(around, line, straight.sigmoid()), like, trust) + spread
 
 
 def label_features(target: Float[Tensor, "table known"], classes: int) -> Float[Tensor, "table known label"]:

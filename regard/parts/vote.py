@@ -40,3 +40,17 @@ class Vote(nn.Module):
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (-1, self.size)).transpose(1, 2)
+
+
+class Trust(Linear):
+    """How far each row trusts another opinion than the vote: a share between nothing and all of it."""
+
+    def __init__(self, width: int):
+        super().__init__(width, 1)
+        self.share = Tap()
+
+    def forward(self, x: States) -> Float[Tensor, "batch length one"]:
+        share = super().forward(x).float().sigmoid()
+        if self.share.watched:
+            self.share(share)
+        return share

@@ -22,6 +22,7 @@ from regard.tasks.read_table import quantile_levels
 FEWEST_HELD_OUT = 12  # rows: fewer tell nothing, and those that are left teach less than they say when they are read
 FOLDS = 3  # networks that are tuned, each with other rows held out
 HELD_OUT = 0.2
+GLANCES = 2  # views in which held-out rows are told: both networks have the same, so few suffice
 MOST_HELD_OUT = 1000  # rows: more would take time and say the same
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the tuned networks in the answer
 
@@ -61,13 +62,12 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
     As many folds are tuned as there is time for; where there is none for even one, the table is only read.
     """
     began = time.monotonic()
-    looks = max(2, views // 2)
     splits = _folds(table, seed)
     if table.classes == 1 or min(len(held_out.target) for _, held_out in splits) < FEWEST_HELD_OUT:
         return in_context(model, table, views, seed)
     looked = time.monotonic()
     read(model, splits[0][0], 1, seed).answer(splits[0][1].values)
-    looking = 2 * looks * (time.monotonic() - looked)  # of a fold: before and after it is tuned
+    looking = 2 * GLANCES * (time.monotonic() - looked)  # of a fold: before and after it is tuned
     folds = min(FOLDS, int(seconds / (2 * looking)))
     tuned, told, plain, truth = [], [], [], []
     for number, (rest, held_out) in enumerate(splits[:folds]):
@@ -75,15 +75,16 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
         tuning = left / (folds - number) - looking
         if tuning <= 0:
             break
-        plain.append(read(model, rest, looks, seed).answer(held_out.values))
+        plain.append(read(model, rest, GLANCES, seed).answer(held_out.values))
         tuned.append(tune(model, rest, held_out, tuning, seed_for("tune", seed, number)))
-        told.append(read(tuned[-1], rest, looks, seed).answer(held_out.values))
+        told.append(read(tuned[-1], rest, GLANCES, seed).answer(held_out.values))
         truth.append(held_out.target)
     if not tuned:
         return in_context(model, table, views, seed)
     share = _best_share(torch.cat(plain), torch.cat(told), torch.cat(truth), table.classes)
     parts = [(model, 1 - share), *((own, share / len(tuned)) for own in tuned)]
     used = [(own, part) for own, part in parts if part > 0]
+    looks = max(2, views // 2)
     # Each network looks in its own way: what depends on the order of columns or classes is averaged over more of them.
     readers = [read(own, table, looks, seed, first=number * looks) for number, (own, _) in enumerate(used)]
     return Blend(readers, [part for _, part in used])

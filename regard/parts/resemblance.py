@@ -1,0 +1,137 @@
+"""Resemblance: what the known rows that are like a row say of it, given to a network as a fact.
+
+Attention whose keys are the rows themselves: a row is looked at the more the nearer it is, by the sum of what separates
+their cells. What each known row says is not its label but what makes the sum right for all of them at once, which is
+ridge regression with a Laplace kernel and has a closed form (Saunders et al., 1998); so has what is said of a known row
+when that row is left out. How much each entry counts is read off the slopes of a first answer, as they are steep where
+an entry matters (Radhakrishnan et al., 2024).
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.parts.column_facts import ColumnFacts, Values
+from regard.parts.straight import Design, Guess
+
+REACHES = (0.5, 1.5, 4.0)  # in usual distances between rows
+PENALTIES = (0.03, 0.3, 2.0)  # in rows that say nothing
+FIRST_REACH, FIRST_PENALTY = 1.0, 0.1  # of the answer whose slopes are measured
+ROUNDS = 2  # of that
+LEARNED_FROM = 512  # rows that say how much each entry counts
+CHOSEN_BY = 256  # rows that say which reach and penalty is best
+ASKED = 64  # rows whose slopes are measured
+MOST_LABELS = 8  # that are asked for slopes: what matters to common ones mostly does to the rest
+LEAST = 0.01  # that an entry counts, beside the one that counts most
+BITS = 4  # by which categories are told apart
+RANKS = 12**0.5  # brings ranks to the deviation of numbers
+
+
+def entries_of(values: Values, facts: Float[Tensor, "table row column fact"], columns: ColumnFacts) -> Design:
+    """What rows are compared by: numbers and ranks in equal parts, which cells are missing, and bits of categories."""
+    number = (facts[..., 0] + RANKS * facts[..., 1]) / 2
+    missing = values.isnan()
+    counts = columns.counts
+    kinds = (columns.category & ~counts)[:, None] & ~missing
+    code = _codes(values.device)[(values.nan_to_num(0.0).long() % 2**BITS)] * kinds[..., None]
+    return torch.cat([number.where(counts[:, None], 0.0), missing.float(), code.flatten(2)], -1)
+
+
+def _codes(device: torch.device) -> Float[Tensor, "kind bit"]:
+    """Bits of every kind; the first few kinds have one each, so that all of them are equally far apart."""
+    kinds = torch.arange(2**BITS, device=device)
+    bits = (kinds[:, None] >> torch.arange(BITS, device=device)) & 1
+    return bits[((bits.sum(1) - 1) % (BITS + 1)).argsort(stable=True)].float()
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    told: Int[Tensor, " told"]  # which entries tell rows apart
+    weight: Float[Tensor, "table one told"]  # how much each of them counts
+    rows: Float[Tensor, "table row told"]  # the known ones, weighted
+    say: Float[Tensor, "table row label"]
+    level: Float[Tensor, "table one label"]
+    own: Guess  # of the known rows, each by the others
+
+    @classmethod
+    def fit(cls, entries: Design, labels: Guess) -> "Resemblance":
+        """`entries` and `labels` are those of the known rows."""
+        level = labels.mean(1, keepdim=True)
+        y = labels - level
+        told = (entries != entries[:, :1]).any(1).any(0).nonzero()[:, 0]
+        told = told if len(told) else torch.arange(1, device=entries.device)
+        entries = entries[..., told]
+        with torch.autocast(entries.device.type, enabled=False):
+            learned = _learned_weight(_some(LEARNED_FROM, entries), _some(LEARNED_FROM, y))
+            weights = [torch.ones_like(learned), learned]
+            weight, penalty = _choose(_some(CHOSEN_BY, entries), _some(CHOSEN_BY, y), weights)
+            rows = entries * weight
+            say, own = _solve(_near(rows, rows), y, penalty)
+        return cls(told, weight, rows, say, level, own + level)
+
+    def guess(self, entries: Design) -> Guess:
+        # In 64 bits, so that what is said of a row does not depend on the rows beside it, not even in the last digit.
+        with torch.autocast(entries.device.type, enabled=False):
+            near = _near(entries[..., self.told] * self.weight, self.rows)
+            return (near.double() @ self.say.double() + self.level).to(entries.dtype)
+
+    def shares(self, entries: Design) -> Float[Tensor, "table asked row"]:
+        """How much each known row adds to the guess, for or against, as shares."""
+        said = _near(entries[..., self.told] * self.weight, self.rows) * self.say.abs().sum(-1)[:, None]
+        return said / said.sum(-1, keepdim=True).clamp(min=1e-12)
+
+
+def _some(most: int, rows: Tensor) -> Tensor:
+    """From everywhere, as they may be in an order."""
+    return rows[:, :: -(-rows.shape[1] // most)]
+
+
+def _near(rows: Design, others: Design) -> Float[Tensor, "table row other"]:
+    return torch.cdist(rows, others, p=1).neg().exp()
+
+
+def _usual_distance(rows: Design) -> Float[Tensor, "table one one"]:
+    far = torch.cdist(rows[:, :: max(1, rows.shape[1] // 64)], rows, p=1)
+    return far.flatten(1).median(1).values.clamp(min=1e-6)[:, None, None]
+
+
+def _solve(near: Tensor, y: Tensor, penalty: Float[Tensor, "table one one"]) -> tuple[Tensor, Guess]:
+    """What each row says, and the guess of every row by the others."""
+    root, _ = torch.linalg.cholesky_ex(near + penalty * torch.eye(near.shape[1], device=near.device))
+    inverse = torch.cholesky_inverse(root)
+    say = inverse @ y
+    return say, y - say / inverse.diagonal(dim1=1, dim2=2)[..., None].clamp(min=1e-6)
+
+
+def _learned_weight(entries: Design, y: Tensor) -> Float[Tensor, "table one entry"]:
+    common = y.square().sum(1).argsort(descending=True)[:, None, :MOST_LABELS]
+    y = y.gather(2, common.expand(-1, y.shape[1], -1))
+    weight = torch.ones_like(entries[:, :1])
+    penalty = torch.full_like(y[:, :1, :1], FIRST_PENALTY)
+    for _ in range(ROUNDS):
+        rows = entries * (weight / (FIRST_REACH * _usual_distance(entries * weight)))
+        near = _near(rows, rows)
+        say, _ = _solve(near, y, penalty)
+        side = (_some(ASKED, rows)[:, :, None] - rows[:, None]).sign()
+        slope = (_some(ASKED, near)[:, :, None] * say.transpose(1, 2)[:, None]) @ side
+        steep = weight * slope.square().mean((1, 2))[:, None].sqrt()
+        weight = (steep / steep.amax(2, keepdim=True).clamp(min=1e-12)).clamp(min=LEAST)
+    return weight
+
+
+def _choose(entries: Design, y: Tensor, weights: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """The weight, with the reach in it, and the penalty whose guesses of rows that were left out err least."""
+    tried = []
+    for weight, reach in product(weights, REACHES):
+        scaled = weight / (reach * _usual_distance(entries * weight))
+        near = _near(entries * scaled, entries * scaled)
+        for number in PENALTIES:
+            penalty = torch.full_like(y[:, :1, :1], number)
+            error = (y - _solve(near, y, penalty)[1]).square().mean((1, 2))
+            tried.append((error.nan_to_num(torch.inf), scaled, penalty))
+    errors, scales, penalties = (torch.stack(parts) for parts in zip(*tried, strict=True))
+    best, tables = errors.argmin(0), torch.arange(len(y), device=y.device)
+    return scales[best, tables], penalties[best, tables]
