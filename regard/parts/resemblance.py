@@ -78,7 +78,7 @@ class Resemblance:
             near = _near(entries[..., self.told] * self.weight, self.rows)
             return (near.double() @ self.say.double() + self.level).to(entries.dtype)
 
-    def shares(self, entries: Design) -> Float[Tensor, "table asked row"]:
+    def shares(self, entries: Design) -> Float[Tensor, "table row known"]:
         """How much each known row adds to the guess, for or against, as shares."""
         said = _near(entries[..., self.told] * self.weight, self.rows) * self.say.abs().sum(-1)[:, None]
         return said / said.sum(-1, keepdim=True).clamp(min=1e-12)
@@ -89,7 +89,7 @@ def _some(most: int, rows: Tensor) -> Tensor:
     return rows[:, :: -(-rows.shape[1] // most)]
 
 
-def _near(rows: Design, others: Design) -> Float[Tensor, "table row other"]:
+def _near(rows: Design, others: Float[Tensor, "table other entry"]) -> Float[Tensor, "table row other"]:
     return torch.cdist(rows, others, p=1).neg().exp()
 
 
