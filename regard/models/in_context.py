@@ -192,7 +192,7 @@ class InContextModel(nn.Module):
         return self._answer(self.norm(x), known.rows, known.labels, known.classes, guess)
 
     def resembled(self, known: Known, values: Values) -> Float[Tensor, "table asked known"]:
-        """How much each known row says in what those that resemble a row say of it, as shares."""
+        """How much the label of each known row counts in what those that resemble a row say of it, as shares."""
         facts, _ = known.columns.describe(values)
         return known.guesses.like.shares(entries_of(values, facts, known.columns))
 

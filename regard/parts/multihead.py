@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
-from regard.core.shapes import Memory, States
+from regard.core.shapes import Memory, Stream
 from regard.parts.attention import Attention, Full
 from regard.parts.cache import KeyValues
 from regard.parts.linear import Linear
@@ -54,13 +54,13 @@ class MultiHead(nn.Module):
 
     def forward(
         self,
-        x: States,
+        x: Stream,
         memory: Memory | None = None,
         mask: Mask | None = None,
         position: PositionCode | None = None,
         places: Places | None = None,
         cache: KeyValues | None = None,
-    ) -> States:
+    ) -> Stream:
         q = self._split(self.query(x), self.query_norm)
         bias = None
         if position is not None and places is not None:

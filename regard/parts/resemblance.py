@@ -52,6 +52,7 @@ class Resemblance:
     told: Int[Tensor, " told"]  # which entries tell rows apart
     weight: Float[Tensor, "table one told"]  # how much each of them counts
     rows: Float[Tensor, "table row told"]  # the known ones, weighted
+    penalty: Float[Tensor, "table one one"]
     say: Float[Tensor, "table row label"]
     level: Float[Tensor, "table one label"]
     own: Guess  # of the known rows, each by the others
@@ -70,7 +71,7 @@ class Resemblance:
             weight, penalty = _choose(_some(CHOSEN_BY, entries), _some(CHOSEN_BY, y), weights)
             rows = entries * weight
             say, own = _solve(_near(rows, rows), y, penalty)
-        return cls(told, weight, rows, say, level, own + level)
+        return cls(told, weight, rows, penalty, say, level, own + level)
 
     def guess(self, entries: Design) -> Guess:
         # In 64 bits, so that what is said of a row does not depend on the rows beside it, not even in the last digit.
@@ -79,9 +80,14 @@ class Resemblance:
             return (near.double() @ self.say.double() + self.level).to(entries.dtype)
 
     def shares(self, entries: Design) -> Float[Tensor, "table row known"]:
-        """How much each known row adds to the guess, for or against, as shares."""
-        said = _near(entries[..., self.told] * self.weight, self.rows) * self.say.abs().sum(-1)[:, None]
-        return said / said.sum(-1, keepdim=True).clamp(min=1e-12)
+        """How much the label of each known row counts in the guess, for or against, as shares.
+
+        That is not kept, as it takes the square of the rows.
+        """
+        near = _near(entries[..., self.told] * self.weight, self.rows)
+        counted = torch.cholesky_solve(near.transpose(1, 2), _root(_near(self.rows, self.rows), self.penalty))
+        counted = counted.abs().transpose(1, 2)
+        return counted / counted.sum(-1, keepdim=True).clamp(min=1e-12)
 
 
 def _some(most: int, rows: Tensor) -> Tensor:
@@ -100,10 +106,13 @@ def _usual_distance(rows: Design) -> Float[Tensor, "table one one"]:
 
 def _solve(near: Tensor, y: Tensor, penalty: Float[Tensor, "table one one"]) -> tuple[Tensor, Guess]:
     """What each row says, and the guess of every row by the others."""
-    root, _ = torch.linalg.cholesky_ex(near + penalty * torch.eye(near.shape[1], device=near.device))
-    inverse = torch.cholesky_inverse(root)
+    inverse = torch.cholesky_inverse(_root(near, penalty))
     say = inverse @ y
     return say, y - say / inverse.diagonal(dim1=1, dim2=2)[..., None].clamp(min=1e-6)
+
+
+def _root(near: Float[Tensor, "table row row"], penalty: Float[Tensor, "table one one"]) -> Tensor:
+    return torch.linalg.cholesky_ex(near + penalty * torch.eye(near.shape[1], device=near.device))[0]
 
 
 def _learned_weight(entries: Design, y: Tensor) -> Float[Tensor, "table one entry"]:

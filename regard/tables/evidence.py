@@ -1,8 +1,8 @@
 """Evidence: the known rows that a prediction rested on, and the cells of the asked row that mattered.
 
-Rows have the weights of the vote, and what they add as rows that resemble the asked one, in the shares that the network
-trusts the two. A network of the table's own has no vote; there it is how much each row was looked at. Cells are hidden
-one after the other, and what that changes in the answer is how much they mattered.
+Rows have the weight of their labels in the vote, and in what the rows that resemble the asked one say, in the shares
+that the network trusts the two. A network of the table's own has no vote; there it is how much each row was looked at.
+Cells are hidden one after the other, and what that changes in the answer is how much they mattered.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Evidence:
     rows: pd.DataFrame  # known rows by their number, the heaviest first: `weight`, `target`, and their cells
     columns: pd.Series  # how much the answer moved when the cell was hidden, as shares, the most first
     seen: int  # known rows that have any weight
-    voted: bool  # whether weights are what rows add to the answer, and not of what was looked at on the way
+    voted: bool  # whether weights are those of labels in the answer, and not of what was looked at on the way
 
 
 def row_weights(learned: Answers, values: Float[Tensor, "row column"]) -> Float[Tensor, "row known"]:

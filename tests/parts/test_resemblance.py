@@ -17,7 +17,7 @@ def test_guesses_are_those_of_kernel_ridge_without_the_row():
     weight, penalty = torch.rand(2, 1, 4, generator=RANDOM) + 0.2, torch.full((2, 1, 1), 0.3)
     rows, level = known * weight, torch.zeros(2, 1, 3)
     say, own = _solve(_near(rows, rows), y, penalty)
-    like = Resemblance(torch.arange(4), weight, rows, say, level, own)
+    like = Resemblance(torch.arange(4), weight, rows, penalty, say, level, own)
     for table in range(2):
         truth, scaled = y[table].numpy(), (x * weight)[table].numpy()
         ridge = KernelRidge(alpha=0.3, kernel="laplacian", gamma=1.0)

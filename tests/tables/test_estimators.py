@@ -4,6 +4,7 @@ import io
 import pickle
 import shutil
 import time
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -357,9 +358,19 @@ class TestLargeTables:
             assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-4)
 
 
-def test_evidence_is_the_vote_itself():
+def trusting(fitted: Any, bias: float) -> Any:
+    """The estimator, now sure whether to trust the rows that resemble a row or the vote."""
+    (reader,) = fitted.answers_[0].readers
+    reader.model = deepcopy(reader.model)
+    torch.nn.init.zeros_(reader.model.trust.weight)
+    torch.nn.init.constant_(reader.model.trust.bias, bias)
+    return fitted
+
+
+def test_evidence_is_the_vote_itself_where_only_that_is_trusted():
     frame, labels, _ = some_table()
     fitted = NPTClassifier(mode="in_context", views=3, random_state=0).fit(frame, labels)
+    fitted = trusting(fitted, -40.0)
     asked = some_table(70, seed=1)[0]
     chances = fitted.predict_proba(asked)
     for found, own in zip(fitted.evidence(asked, top=80), chances, strict=True):
@@ -372,6 +383,19 @@ def test_evidence_is_the_vote_itself():
         assert found.columns.sum() == pytest.approx(1, abs=1e-5)
         assert found.columns[["empty"]].item() == 0  # hiding what is hidden changes nothing
         assert sorted(found.columns.index) == sorted(frame.columns)
+
+
+def test_evidence_is_what_resembling_rows_add_where_only_they_are_trusted():
+    frame, labels, _ = some_table()
+    fitted = trusting(NPTClassifier(mode="in_context", views=1, random_state=0).fit(frame, labels), 40.0)
+    twin = frame.iloc[[5]]
+    (found,) = fitted.evidence(twin, top=80)
+    assert found.rows.index[0] == 5  # nothing resembles a row more than itself
+    assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-5)
+    (reader,) = fitted.answers_[0].readers
+    ((_, _, known),) = reader.passes(0, fitted._values(twin))
+    shares = reader.model.resembled(known, reader.views[0].see(fitted._values(twin)))[0, 0]
+    np.testing.assert_allclose(found.rows["weight"], shares.numpy()[found.rows.index], atol=1e-6)
 
 
 def test_evidence_shows_the_known_rows_as_they_were():
