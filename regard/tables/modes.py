@@ -84,7 +84,7 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
     share = _best_share(torch.cat(plain), torch.cat(told), torch.cat(truth), table.classes)
     parts = [(model, 1 - share), *((own, share / len(tuned)) for own in tuned)]
     used = [(own, part) for own, part in parts if part > 0]
-    looks = max(2, views // 2)
+    looks = min(views, max(2, 2 * views // len(used)))
     # Each network looks in its own way: what depends on the order of columns or classes is averaged over more of them.
     readers = [read(own, table, looks, seed, first=number * looks) for number, (own, _) in enumerate(used)]
     return Blend(readers, [part for _, part in used])
