@@ -2,6 +2,7 @@
 
     python benchmarks/tables.py --data DIR                                  every table and method, three seeds
     python benchmarks/tables.py --data DIR --tables servo glass --methods linear catboost --seeds 1
+    python benchmarks/tables.py --data DIR --jobs 2 --threads 1             two tables at once, a core each
     python benchmarks/tables.py --data DIR --full                           no cap on training rows
     python benchmarks/tables.py --data DIR --unique                         duplicate rows removed first
     python benchmarks/tables.py --data DIR --folds                          ten folds of the NPT paper's small tables
@@ -14,8 +15,10 @@ method anew, remove its file; to try again what failed, use --retry.
 
 import argparse
 import json
+import multiprocessing
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from regard.core.errors import ConfigError, UserError, at_least, did_you_mean, not_negative
@@ -41,7 +44,7 @@ RESULTS = Path(__file__).parent / "tables" / "results"
 def main(arguments: list[str] | None = None) -> None:
     options = _options(arguments)
     try:
-        at_least(1, seeds=options.seeds, rows=options.rows, threads=options.threads)
+        at_least(1, seeds=options.seeds, rows=options.rows, threads=options.threads, jobs=options.jobs)
         not_negative(limit=options.limit)
         if options.data is None and not options.report:
             raise ConfigError(f"--data: name the folder that holds {MANIFEST} (or ask for --report alone)")
@@ -61,19 +64,30 @@ def run(options: argparse.Namespace) -> None:
     if not names:
         raise UserError(f"{folder}: none of {', '.join(folds.TABLES)} is here; name others with --tables")
     methods = _installed(options.methods, list(OURS) if options.folds else list(METHODS))
+    if options.jobs == 1:
+        for name in names:
+            measure_table(folder, name, tasks[name], methods, options)
+        return
+    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
+        waiting = [pool.submit(measure_table, folder, name, tasks[name], methods, options) for name in names]
+        for each in waiting:
+            each.result()
+
+
+def measure_table(folder: Path, name: str, task: str, methods: list[str], options: argparse.Namespace) -> None:
+    """Whatever is not on the shelf yet. Several processes may do this at once: each adds whole lines."""
     shelf = Shelf(options.results)
     done = {
         method: {key for key, cell in shelf.read(method, options.folds).items() if not (options.retry and cell.error)}
         for method in methods
     }
-    for name in names:
-        table = read_table(folder, name, tasks[name])
-        table = table.unique() if options.unique else table
-        for asked, rows in _asked(table, methods, options):
-            if asked.key not in done[asked.method]:
-                cell = measure(asked, METHODS[asked.method], table, rows, options.limit)
-                shelf.add(cell)
-                print(_line(cell), flush=True)
+    table = read_table(folder, name, task)
+    table = table.unique() if options.unique else table
+    for asked, rows in _asked(table, methods, options):
+        if asked.key not in done[asked.method]:
+            cell = measure(asked, METHODS[asked.method], table, rows, options.limit)
+            shelf.add(cell)
+            print(_line(cell), flush=True)
 
 
 def _asked(table: Table, methods: list[str], options: argparse.Namespace) -> Iterator[tuple[Cell, tuple[Array, Array]]]:
@@ -141,7 +155,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3, help="how many splits (3)")
     parser.add_argument("--rows", type=int, default=2_000, help="training rows at most (2000)")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds that regard may fit for (60)")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2, help="of each method (2)")
+    parser.add_argument("--jobs", type=int, default=1, help="tables measured at once; give each its own threads (1)")
     parser.add_argument("--full", action="store_true", help="no cap on training rows")
     parser.add_argument("--unique", action="store_true", help="remove duplicate rows first")
     parser.add_argument("--folds", action="store_true", help="ten folds of the NPT paper's small tables")
