@@ -1,8 +1,12 @@
 """Measure a run on files that it has not learned from; they come in the form that training took."""
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from regard.core.errors import ConfigError, UserError
 from regard.data.corpus import Corpus, check_length
@@ -22,6 +26,7 @@ from regard.tasks.classify import label_scores
 from regard.tasks.fill import fill_scores
 from regard.tasks.language import count_characters, language_scores
 from regard.tasks.scores import rouge_protocol, signatures, translation_scores
+from regard.text import Tokenizer
 from regard.train import evaluate
 
 ROWS = 64  # in a batch: only speed depends on it
@@ -62,18 +67,25 @@ def measure(
 
 def _language(run: Run, task: LanguageModel, files: tuple[str, ...]) -> dict[str, Any]:
     """One pass in windows that do not overlap: each token is told from those before it in its own window."""
-    assert run.tokenizer is not None
     length = _window(run, task.length)
+    with _tokens(run, files) as (tokens, tokenizer):
+        nats = evaluate(run.model, LanguageModel(), Windows(tokens, length, ROWS))
+        characters = count_characters(tokenizer, tokens[1:])
+        count = len(tokens) - 1
+    protocol = f"windows of {length} tokens that do not overlap"
+    return {**language_scores(nats, count, characters), "tokens": count, "protocol": protocol}
+
+
+@contextmanager
+def _tokens(run: Run, files: tuple[str, ...]) -> Iterator[tuple[np.ndarray, Tokenizer]]:
+    """The text of the files in tokens, on disk as long as they are needed."""
+    assert run.tokenizer is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokens"
         write_tokens(map(Path, files), run.tokenizer, path)
         tokens = check_length(read_tokens(path), files)
         tell_unknown(run.tokenizer, tokens, ", ".join(files))
-        nats = evaluate(run.model, LanguageModel(), Windows(tokens, length, ROWS))
-        characters = count_characters(run.tokenizer, tokens[1:])
-        count = len(tokens) - 1
-    protocol = f"windows of {length} tokens that do not overlap"
-    return {**language_scores(nats, count, characters), "tokens": count, "protocol": protocol}
+        yield tokens, run.tokenizer
 
 
 def _window(run: Run, told: int | None) -> int:
@@ -86,14 +98,9 @@ def _window(run: Run, told: int | None) -> int:
 
 def _masked(run: Run, task: FillMasked, files: tuple[str, ...]) -> dict[str, Any]:
     """The same words are hidden whenever the same text is measured."""
-    assert run.tokenizer is not None
     length = _window(run, task.length)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tokens"
-        write_tokens(map(Path, files), run.tokenizer, path)
-        tokens = check_length(read_tokens(path), files)
-        tell_unknown(run.tokenizer, tokens, ", ".join(files))
-        windows = MaskedWindows(tokens, length, run.tokenizer, task.share, ROWS)
+    with _tokens(run, files) as (tokens, tokenizer):
+        windows = MaskedWindows(tokens, length, tokenizer, task.share, ROWS)
         scores = fill_scores(run.model, windows)
         count = sum(int(batch.counted.sum()) for batch in windows.once())
     protocol = f"{task.share:.0%} of the words hidden, the same ones every time, in windows of {length} tokens"
