@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from regard.run import read_metrics
+from regard.core import tensors
+from regard.run import WEIGHTS, read_metrics
 from tests.command import regard
 
 TINY = [
@@ -47,3 +49,17 @@ def test_what_was_learned_reads_a_table(alone: Path, tmp_path: Path):
     assert regard("fit", tmp_path / "table.csv", "--out", tmp_path / "run", *words) == 0
     assert regard("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "told.csv") == 0
     assert len(pd.read_csv(tmp_path / "told.csv")) == 40
+
+
+def test_another_run_goes_on_from_what_was_learned(alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    still = ["--training.optimiser.rate=0", "--training.optimiser.rest.rate=0", "--training.average=0"]
+    words = [*pretrain(tmp_path / "more"), "--init", alone, *still, "--model.layers=2"]
+    assert regard(*words) == 0
+    learned, more = (tensors.load(run / WEIGHTS) for run in (alone, tmp_path / "more"))
+    assert learned.keys() < more.keys()  # a second layer, of which the first run knows nothing
+    for name, value in learned.items():
+        torch.testing.assert_close(more[name], value)
+    assert "began from" in (tmp_path / "more" / "card.md").read_text()
+    assert regard(*pretrain(tmp_path / "none"), "--init", tmp_path / "nothing") == 1
+    assert str(tmp_path / "nothing") in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
