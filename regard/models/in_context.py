@@ -33,6 +33,7 @@ from regard.parts.vote import Trust, Vote
 DIGITS = 10  # a class is coded by the digits of its number, so that weights for ten know a hundred
 COLUMN_CODE = 8  # random numbers by which columns are told apart
 PIECES = 8  # of the range of numeric labels
+MEANS = 3  # classes whose share is told of each category; other views put others first
 
 Codes = Float[Tensor, "table column code"]
 TwoGuesses = Float[Tensor, "table row way label"]
@@ -193,8 +194,8 @@ class InContextModel(nn.Module):
 
     def resembled(self, known: Known, values: Values) -> Float[Tensor, "table asked known"]:
         """How much the label of each known row counts in what those that resemble a row say of it, as shares."""
-        facts, _ = known.columns.describe(values)
-        return known.guesses.like.shares(entries_of(values, facts, known.columns))
+        _, entries = _compared(known.columns, known.columns.describe(values)[0], values, 0, known.classes)
+        return known.guesses.like.shares(entries)
 
     def _enter(
         self,
@@ -213,7 +214,7 @@ class InContextModel(nn.Module):
         with torch.no_grad():
             facts, said = columns.describe(values, own)
             known = 0 if own is None else own.shape[1]
-            design, entries = design_of(facts, columns.counts), entries_of(values, facts, columns)
+            design, entries = _compared(columns, facts, values, known, classes)
             if own is not None:
                 guesses = Guesses.fit(design[:, :known], entries[:, :known], own[..., : classes or 1])
             assert guesses is not None, "there must be labels to learn from, or what was learned"
@@ -258,6 +259,15 @@ class InContextModel(nn.Module):
         around = self.vote(asked, known, labels[..., :1])
         straight, spread = self.spread(asked).float().split([1, self.config.quantiles + 1], -1)
         return torch.lerp(torch.lerp(around, line, straight.sigmoid()), like, trust) + spread
+
+
+def _compared(
+    columns: ColumnFacts, facts: Tensor, values: Values, known: int, classes: int
+) -> tuple[Float[Tensor, "table row entry"], Float[Tensor, "table row other"]]:
+    """What the two closed forms know rows by; of the first rows so many are `known`, and told no label of theirs."""
+    few = min(classes - 1, MEANS) if classes > 1 else 1
+    means = columns.mean_labels(values, known, few)
+    return design_of(facts, means, columns.counts), entries_of(values, facts, means, columns)
 
 
 def label_features(target: Float[Tensor, "table known"], classes: int) -> Float[Tensor, "table known label"]:

@@ -8,7 +8,7 @@ few distances. All of it comes from sorted columns and running sums of labels, s
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 NEAR = (0.0, 1 / 32, 1 / 8)  # shares of a column to either side whose labels are counted; 0: equal cells only
@@ -31,6 +31,7 @@ class ColumnFacts:
     ordered: Float[Tensor, "table column row"]  # cells in order, missing ones last
     filled: Float[Tensor, "table column"]  # how many are not missing
     sums: Float[Tensor, "table column row+1 label"]  # of the labels, in that order
+    place: Int[Tensor, "table row column"]  # of each known row's cell in that order; equal cells stand at random
     category: Bool[Tensor, "table column"]
 
     @classmethod
@@ -42,11 +43,13 @@ class ColumnFacts:
         center = shown.sum(-1) / filled.clamp(min=1)
         away = torch.where(there, shown - center[..., None], 0.0)
         spread = (away.square().sum(-1) / filled.clamp(min=1)).sqrt()
-        ordered, order = columns.nan_to_num(torch.inf).contiguous().sort(-1)
+        mixed = torch.randperm(values.shape[1], generator=torch.Generator().manual_seed(0)).to(values.device)
+        ordered, order = columns.nan_to_num(torch.inf)[..., mixed].sort(stable=True, dim=-1)
+        order = mixed[order]
         tables = torch.arange(len(values), device=values.device)[:, None, None]
         sums = labels[tables, order].cumsum(2)
         sums = torch.cat([torch.zeros_like(sums[:, :, :1]), sums], 2)
-        return cls(center, spread, ordered, filled, sums, category)
+        return cls(center, spread, ordered, filled, sums, order.argsort(-1).transpose(1, 2), category)
 
     @property
     def counts(self) -> Bool[Tensor, "table column"]:
@@ -64,6 +67,35 @@ class ColumnFacts:
         first, last = self._equals(values)
         return self._standing(values, missing, first, last), self._said(missing, first, last, own)
 
+    def mean_labels(self, values: Values, known: int, labels: int) -> Float[Tensor, "table row column few"]:
+        """The mean of the first few labels among the rows with the same cell, in deviations of the label.
+
+        The first rows, where these are the `known` ones, are told of those rows only that stand before them: the mean
+        of all others would tell the row's own label, as what is missing from it (Prokhorenkova et al., 2018).
+        """
+        first, last = self._equals(values)
+        end = torch.cat([self.place[:, :known].float(), last[:, known:]], 1)
+        sums = self.sums[..., :labels]
+        total = self._between(sums, first.long(), end.long())
+        rows = self.ordered.shape[-1]
+        whole = sums[:, :1, -1:] / max(rows, 1)
+        mean = (total + whole) / ((end - first)[..., None] + 1)
+        spread = self._deviation(labels)
+        return (mean - whole) / spread
+
+    def _deviation(self, labels: int) -> Float[Tensor, "table one one few"]:
+        each = self.sums[:, :1, :, :labels].diff(dim=2)
+        return each.std(2, keepdim=True, correction=0).clamp(min=1e-3)
+
+    @staticmethod
+    def _between(sums: Tensor, low: Tensor, high: Tensor) -> Tensor:
+        """What running sums of labels come to between two places of each column."""
+        tables, columns, places, labels = sums.shape
+        start = torch.arange(tables * columns, device=low.device).view(tables, 1, columns) * places
+        running = sums.reshape(-1, labels)
+        between = running[(start + high).flatten()] - running[(start + low).flatten()]
+        return between.view(*low.shape, labels)
+
     def _standing(self, values: Values, missing: Tensor, first: Tensor, last: Tensor) -> Tensor:
         """The number in deviations, its rank with waves of it, the share of equals, missing or not, category or not."""
         rank = torch.where(missing, 0.0, (first + last) / (2 * self.filled.clamp(min=1)[:, None]) - 0.5)
@@ -76,9 +108,7 @@ class ColumnFacts:
 
     def _said(self, missing: Tensor, first: Tensor, last: Tensor, own: KnownLabels | None) -> Tensor:
         """The mean label of similar rows at each distance, and how many they are (as a logarithm)."""
-        tables, columns, places, labels = self.sums.shape
-        start = torch.arange(tables * columns, device=first.device).view(tables, 1, columns) * places
-        running = self.sums.reshape(-1, labels)
+        places = self.sums.shape[2]
         whole = self.sums[:, :1, -1:] / max(places - 1, 1)
         filled = self.filled[:, None]
         begin = torch.where(missing, filled, 0.0)
@@ -88,7 +118,7 @@ class ColumnFacts:
             reach = torch.where(self.category, 0.0, near * self.filled).floor()[:, None]
             low = torch.maximum(first - reach, begin).long()
             high = torch.minimum(last + reach, end).long()
-            total = (running[(start + high).flatten()] - running[(start + low).flatten()]).view(*low.shape, labels)
+            total = self._between(self.sums, low, high)
             count = (high - low).float()[..., None]
             if own is not None:
                 total[:, : own.shape[1]] -= own[:, :, None]

@@ -30,14 +30,23 @@ BITS = 4  # by which categories are told apart
 RANKS = 12**0.5  # brings ranks to the deviation of numbers
 
 
-def entries_of(values: Values, facts: Float[Tensor, "table row column fact"], columns: ColumnFacts) -> Design:
-    """What rows are compared by: numbers and ranks in equal parts, which cells are missing, and bits of categories."""
+def entries_of(
+    values: Values,
+    facts: Float[Tensor, "table row column fact"],
+    means: Float[Tensor, "table row column few"],
+    columns: ColumnFacts,
+) -> Design:
+    """What rows are compared by: numbers and ranks in equal parts, and which cells are missing.
+
+    Of categories it is what their rows say in the mean, and bits that tell them apart.
+    """
     number = (facts[..., 0] + RANKS * facts[..., 1]) / 2
     missing = values.isnan()
     counts = columns.counts
     kinds = (columns.category & ~counts)[:, None] & ~missing
     code = _codes(values.device)[(values.nan_to_num(0.0).long() % 2**BITS)] * kinds[..., None]
-    return torch.cat([number.where(counts[:, None], 0.0), missing.float(), code.flatten(2)], -1)
+    told = means.where(~counts[:, None, :, None], 0.0)
+    return torch.cat([number.where(counts[:, None], 0.0), missing.float(), code.flatten(2), told.flatten(2)], -1)
 
 
 def _codes(device: torch.device) -> Float[Tensor, "kind bit"]:

@@ -2,9 +2,8 @@
 
 Much of what real tables say is nearly a sum over columns, and a small network needs long to learn to add exactly.
 Least squares with a penalty (Hoerl & Kennard, 1970) has a closed form, and so has what it says of a known row when that
-row is left out: nobody is told his own label. Columns enter as numbers and as ranks. Categories do not, but for those
-of two kinds: the mean label of a row's equals would be a number too, but one that tells the row's own label, as what is
-missing from it.
+row is left out: nobody is told his own label. Columns enter as numbers and as ranks, categories by the mean label of
+their rows.
 """
 
 from collections.abc import Sequence
@@ -21,9 +20,14 @@ Design = Float[Tensor, "table row entry"]
 Guess = Float[Tensor, "table row label"]
 
 
-def design_of(facts: Float[Tensor, "table row column fact"], counts: Bool[Tensor, "table column"]) -> Design:
-    """What rows enter with: the number and the rank of the cells in columns that count something."""
-    return facts[..., :2].masked_fill(~counts[:, None, :, None], 0.0).flatten(2)
+def design_of(
+    facts: Float[Tensor, "table row column fact"],
+    means: Float[Tensor, "table row column few"],
+    counts: Bool[Tensor, "table column"],
+) -> Design:
+    """What rows enter with: number and rank of the cells in columns that count something, mean labels in the others."""
+    counts = counts[:, None, :, None]
+    return torch.cat([facts[..., :2].where(counts, 0.0), means.where(~counts, 0.0)], -1).flatten(2)
 
 
 @dataclass(frozen=True)

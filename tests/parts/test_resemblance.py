@@ -77,9 +77,32 @@ def test_categories_are_equal_or_not_and_the_first_few_all_equally_far():
     assert (first == 2 - 2 * torch.eye(BITS)).all()
     values = torch.tensor([[[0.0, 5.0], [1.0, torch.nan], [2.0, 7.0], [0.0, 5.0]]])
     columns = ColumnFacts.learn(values, torch.zeros(1, 4, 1), torch.tensor([[True, False]]))
-    entries = entries_of(values, columns.describe(values)[0], columns)
+    means = columns.mean_labels(values, 4, 1)
+    entries = entries_of(values, columns.describe(values)[0], means, columns)
     far = torch.cdist(entries, entries, p=1)[0]
     assert far[0, 3] == 0
     assert entries[0, :, 2:4].tolist() == [[0, 0], [0, 1], [0, 0], [0, 0]]  # which cells are missing
     assert entries[0, :, 0].abs().sum() == 0  # the number of a category counts nothing
     assert (far[0, [1, 2]] >= 2).all()
+
+
+def test_categories_tell_known_rows_what_those_before_them_say_and_others_what_all_do():
+    kind = torch.randint(0, 3, (200,), generator=RANDOM).float()
+    labels = torch.randn(200, generator=RANDOM) + kind
+    values = kind[None, :, None]
+    columns = ColumnFacts.learn(values, labels[None, :, None], torch.tensor([[True]]))
+    asked = columns.mean_labels(torch.tensor([[[0.0], [1.0], [2.0], [9.0]]]), 0, 1)[0, :, 0, 0]
+    mean, deviation = labels.mean(), labels.std(correction=0)
+    for number in range(3):
+        own = labels[kind == number]
+        expected = ((own.sum() + mean) / (len(own) + 1) - mean) / deviation
+        assert asked[number].item() == pytest.approx(expected.item(), abs=1e-4)
+    assert asked[3].abs() < 1e-5  # never seen: what all rows say
+    told = columns.mean_labels(values, 200, 1)[0, :, 0, 0]
+    for row in range(200):  # whatever its own label is, a known row is told the same
+        other = labels.clone()
+        other[row] += 100
+        changed = ColumnFacts.learn(values, other[None, :, None], torch.tensor([[True]]))
+        before, after = (x.sums[0, 0, :, 0].diff() for x in (columns, changed))
+        assert (before[: columns.place[0, row, 0]] == after[: columns.place[0, row, 0]]).all()
+    assert told.abs().max() < 3
