@@ -8,6 +8,8 @@ they score on tables that nobody learned from, as benchmarks/tables.py found it.
 
 import json
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,41 +20,69 @@ from regard.core.config import from_dict
 from regard.core.files import write_text
 from regard.run import CONFIG, WEIGHTS, read_config, read_metrics
 from regard.tables.prior import Prior
-from regard.tables.prior.draw import shape_of
+from regard.tables.prior.draw import Shape, shape_of
 from regard.tables.shipped import FOLDER
 
 SCORES = Path(__file__).parent / "tables" / "report.json"
 
 
 def main(run: Path) -> None:
-    config, metrics = read_config(run), read_metrics(run)
-    prior = from_dict(Prior, config["data"], "data")
     weights = tensors.load(run / WEIGHTS)
     FOLDER.mkdir(exist_ok=True)
     tensors.save(FOLDER / WEIGHTS, {name: value.to(torch.float16) for name, value in weights.items()})
     write_text(FOLDER / CONFIG, (run / CONFIG).read_text())
-    write_text(FOLDER / "card.md", card(config, prior, metrics, sum(each.numel() for each in weights.values())))
+    write_text(FOLDER / "card.md", card(list(history(run)), sum(each.numel() for each in weights.values())))
     print(f"{FOLDER}: {(FOLDER / WEIGHTS).stat().st_size / 1e6:.1f} MB")
 
 
-def card(config: dict[str, Any], prior: Prior, metrics: list[dict[str, Any]], parameters: int) -> str:
-    checked = [line for line in metrics if "valid" in line]
-    best = min(checked, key=lambda line: line["valid"])
-    shapes = [shape_of(prior, number) for number in range(best["step"] * prior.groups)]
-    tables, cells = sum(s.tables for s in shapes), sum(s.tables * s.rows * s.columns for s in shapes)
+@dataclass(frozen=True)
+class Leg:
+    """One run of a chain in which each begins from what the one before has learned."""
+
+    config: dict[str, Any]
+    step: int  # whose weights were kept
+    seconds: float
+    loss: float
+
+    @property
+    def prior(self) -> Prior:
+        return from_dict(Prior, self.config["data"], "data")
+
+    @property
+    def shapes(self) -> Iterator[Shape]:
+        return (shape_of(self.prior, number) for number in range(self.step * self.prior.groups))
+
+
+def history(run: Path) -> Iterator[Leg]:
+    """The run and those that it began from, which lie beside it, the first one first."""
+    config = read_config(run)
+    if config.get("init"):
+        yield from history(run.parent / Path(config["init"]).name)
+    best = min((line for line in read_metrics(run) if "valid" in line), key=lambda line: line["valid"])
+    yield Leg(config, best["step"], best["seconds"], best["valid"])
+
+
+def card(legs: list[Leg], parameters: int) -> str:
+    last = legs[-1]
+    config, prior, made = last.config, last.prior, [shape for leg in legs for shape in leg.shapes]
+    tables, cells = sum(s.tables for s in made), sum(s.tables * s.rows * s.columns for s in made)
+    commands = "\n".join(
+        f"  - `{leg.config['command']}`: {leg.step:,} steps in {leg.seconds / 60:.0f} minutes, tables of seed"
+        f" {leg.prior.seed}, loss {leg.loss:.4f} on others of that seed"
+        for leg in legs
+    )
     return f"""# The network that reads tables
 
 - {parameters:,} parameters, kept in half precision; settings in `{CONFIG}`
-- made by `{config["command"]}` and nothing else: seed {config["training"]["seed"]}, torch {config["torch"]}
-- {best["step"]:,} steps in {best["seconds"] / 60:.0f} of {config["training"]["minutes"]:.0f} planned minutes on two
-  cores, some of the time shared with other work
+- made by these commands and nothing else, on two cores that had other work too, with torch {config["torch"]}; between
+  them the network learned to take in more:
+{commands}
 - learned from {tables:,} invented tables ({cells:,} cells), none of them drawn from real data: columns from random
   causal graphs; targets by sums, curves, networks, trees, rules and nearest examples; categories (up to 120), missing
   cells by chance and for a reason, heavy tails, useless columns, wrong labels;
   {prior.fewest_rows} to {prior.most_rows} rows, up to {prior.most_columns} columns and {prior.most_classes} classes,
   {prior.numbers:.0%} with numbers to predict
-- loss on held-out invented tables {best["valid"]:.4f}: mean surprise of a class in nats, or of a number's quantiles
-  and mean in deviations
+- loss: mean surprise of a class in nats, or of a number's quantiles and mean in deviations
 - weights: an exponential average over the last steps (rate {config["training"]["average"]})
 {scores()}"""
 
