@@ -18,10 +18,9 @@ from regard.core.errors import ConfigError
 from regard.tables.cells import EPOCH, label, read_codes
 from regard.tables.column import Column
 from regard.tables.columns import Columns, as_frame
-from regard.tables.modes import read
 from regard.tables.shipped import table_reader
 from regard.tables.threads import threads
-from regard.tables.views import Reader, Table
+from regard.tables.views import Looks, Reader, Table
 
 MOST_CATEGORIES = 100  # of a column to choose from: the commonest
 
@@ -123,7 +122,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             else:
                 chosen = ~target.isnan()
             table = Table(self.values_[chosen][:, others], category, target[chosen], classes)
-            self._readers[place] = read(self.network_, table, self.views, self.seed_)
+            self._readers[place] = Reader(self.network_, table, Looks(self.views), self.seed_)
         return self._readers[place]
 
     def _common(self, place: int) -> Tensor:

@@ -6,6 +6,7 @@ The known rows are part of the model, which answers by looking at them. Whoever 
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,9 @@ from regard.tables.cells import label
 from regard.tables.columns import Columns
 from regard.tables.estimator import NPTClassifier, NPTRegressor
 from regard.tables.imputer import NPTImputer
-from regard.tables.modes import Answers, Blend, read
+from regard.tables.modes import Answers, Blend
 from regard.tables.own_network import OwnNetwork, Prepared
-from regard.tables.views import Reader, Table
+from regard.tables.views import Looks, Reader, Table
 
 PREPARED = ("cells", "center", "spread")
 Estimator = NPTClassifier | NPTRegressor
@@ -39,8 +40,8 @@ def save(estimator: Any, path: Path, *, overwrite: bool = False, more: Mapping[s
     for number, answers in enumerate(estimator.answers_):
         learned.append([])
         for place, (part, share) in enumerate(_parts(answers)):
-            views = len(part.views) if isinstance(part, Reader) else 0
-            learned[-1].append({"share": share, "views": views, "model": to_dict(part.model.config)})
+            looks = asdict(part.looks) if isinstance(part, Reader) else {}
+            learned[-1].append({"share": share, **looks, "model": to_dict(part.model.config)})
             weights.update({f"{number}.{place}.{name}": value for name, value in part.model.state_dict().items()})
     table = {"values": estimator.tables_[0].values, "category": estimator.tables_[0].category, "rows": estimator.rows_}
     table.update({f"target.{number}": own.target for number, own in enumerate(estimator.tables_)})
@@ -158,7 +159,8 @@ def _answers(
                 shown, errors = (kept[f"own.{number}.{name}"] for name in ("shown", "errors"))
                 found.append(OwnNetwork(model, prepared, shown, errors))
             else:
-                readers.append(read(model, table, int(part["views"]), estimator.seed_))
+                looks = Looks(int(part["views"]), int(part["first"]), bool(part["local"]))
+                readers.append(Reader(model, table, looks, estimator.seed_))
         if readers:
             found.append(Blend(readers, [float(part["share"]) for part in parts]))
     return found

@@ -16,12 +16,13 @@ from regard.core.errors import ConfigError
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
 from regard.tables.tune import tune
-from regard.tables.views import Reader, Table, draw_view
+from regard.tables.views import MOST_ROWS, Looks, Reader, Table
 from regard.tasks.read_table import quantile_levels
 
 FEWEST_HELD_OUT = 12  # rows: fewer tell nothing, and those that are left teach less than they say when they are read
 FOLDS = 3  # networks that are tuned, each with other rows held out
 HELD_OUT = 0.2
+ANSWERING = 0.25  # of the time goes to reading a large table in the end
 GLANCES = 2  # views in which held-out rows are told: both networks have the same, so few suffice
 MOST_HELD_OUT = 1000  # rows: more would take time and say the same
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the tuned networks in the answer
@@ -47,13 +48,9 @@ class Blend:
         return torch.stack(parts).sum(0)
 
 
-def read(model: InContextModel, table: Table, views: int, seed: int, first: int = 0) -> Reader:
-    return Reader(model, table, [draw_view(table, number, seed) for number in range(first, first + views)])
-
-
 def in_context(model: InContextModel, table: Table, views: int, seed: int) -> Blend:
     """The network reads the table; nothing is trained."""
-    return Blend([read(model, table, views, seed)], [1.0])
+    return Blend([Reader(model, table, Looks(views, local=True), seed)], [1.0])
 
 
 def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: float) -> Blend:
@@ -66,8 +63,13 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
     if table.classes == 1 or min(len(held_out.target) for _, held_out in splits) < FEWEST_HELD_OUT:
         return in_context(model, table, views, seed)
     looked = time.monotonic()
-    read(model, splits[0][0], 1, seed).answer(splits[0][1].values)
-    looking = 2 * GLANCES * (time.monotonic() - looked)  # of a fold: before and after it is tuned
+    Reader(model, splits[0][0], Looks(1), seed).answer(splits[0][1].values)
+    look = time.monotonic() - looked
+    looks = 2 * views
+    if len(table.values) > MOST_ROWS:  # reading takes long, and whoever waits for answers waits for that too
+        looks = max(1, min(looks, int(ANSWERING * seconds / look)))
+        seconds -= looks * look
+    looking = 2 * GLANCES * look  # of a fold: before and after it is tuned
     folds = min(FOLDS, int(seconds / (2 * looking)))
     tuned, told, plain, truth = [], [], [], []
     for number, (rest, held_out) in enumerate(splits[:folds]):
@@ -75,18 +77,18 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
         tuning = left / (folds - number) - looking
         if tuning <= 0:
             break
-        plain.append(read(model, rest, GLANCES, seed).answer(held_out.values))
+        plain.append(Reader(model, rest, Looks(GLANCES), seed).answer(held_out.values))
         tuned.append(tune(model, rest, held_out, tuning, seed_for("tune", seed, number)))
-        told.append(read(tuned[-1], rest, GLANCES, seed).answer(held_out.values))
+        told.append(Reader(tuned[-1], rest, Looks(GLANCES), seed).answer(held_out.values))
         truth.append(held_out.target)
     if not tuned:
-        return in_context(model, table, views, seed)
+        return Blend([Reader(model, table, Looks(min(views, looks)), seed)], [1.0])
     share = _best_share(torch.cat(plain), torch.cat(told), torch.cat(truth), table.classes)
     parts = [(model, 1 - share), *((own, share / len(tuned)) for own in tuned)]
     used = [(own, part) for own, part in parts if part > 0]
-    looks = min(views, max(2, 2 * views // len(used)))
+    count = min(views, max(1, looks // len(used)))
     # Each network looks in its own way: what depends on the order of columns or classes is averaged over more of them.
-    readers = [read(own, table, looks, seed, first=number * looks) for number, (own, _) in enumerate(used)]
+    readers = [Reader(own, table, Looks(count, number * count), seed) for number, (own, _) in enumerate(used)]
     return Blend(readers, [part for _, part in used])
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 ROUNDS = 6  # of moving the middles
-MOST_TO_MOVE = 20_000  # rows that the middles are found from
+MOST_PLACES = 8  # as the rows of each have to be read
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,12 @@ class Neighbourhoods:
 
 def find_neighbourhoods(states: Float[Tensor, "row width"], near: int, seed: int) -> Neighbourhoods:
     """Middles by k-means, one for about half as many rows as are `near`, so that neighbourhoods overlap."""
-    chance = torch.Generator().manual_seed(seed)
-    count = max(2, 2 * len(states) // near)
-    some = states[torch.randperm(len(states), generator=chance)[:MOST_TO_MOVE]]
-    middles = some[:count].clone()
+    count = max(2, min(MOST_PLACES, 2 * len(states) // near))
+    middles = states[torch.randperm(len(states), generator=torch.Generator().manual_seed(seed))[:count]]
     for _ in range(ROUNDS):
-        place = torch.cdist(some, middles).argmin(1)
+        place = torch.cdist(states, middles).argmin(1)
         sizes = torch.bincount(place, minlength=count).clamp(min=1)
-        moved = torch.zeros_like(middles).index_add_(0, place, some) / sizes[:, None]
+        moved = torch.zeros_like(middles).index_add_(0, place, states) / sizes[:, None]
         middles = torch.where((torch.bincount(place, minlength=count) > 0)[:, None], moved, middles)
     near = min(near, len(states))
     nearest = [torch.cdist(middle[None], states)[0].topk(near, largest=False).indices for middle in middles]

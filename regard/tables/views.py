@@ -5,7 +5,7 @@ not learned that perfectly, so each view draws both anew; and a table that is to
 parts that differ from view to view.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,8 @@ CELLS_AT_ONCE = 60_000  # answered in one pass, which bounds memory
 MOST_KEPT = 24  # parts of a table that are kept once they were read
 BLOCK = 64  # rows that are answered together at least
 WHOLE = -1  # in place of the number of a neighbourhood
+LOCAL = 1  # the view that sees neighbourhoods
+MOST_SOUGHT = 20_000  # rows among which neighbours are sought
 LABELS_AT_ONCE = 30_000_000  # cells × classes: each cell is told what it says about each class
 
 
@@ -41,6 +43,15 @@ class Table:
 
     def rows(self, chosen: Tensor) -> "Table":
         return replace(self, values=self.values[chosen], target=self.target[chosen])
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How a network looks at a table: in so many views, of which each number stands for another."""
+
+    views: int
+    first: int = 0
+    local: bool = False  # of a table that is too large to be read at once, one view sees the neighbourhood of each row
 
 
 @dataclass(frozen=True)
@@ -139,13 +150,11 @@ def _mean_ranks(values: Float[Tensor, "row column"]) -> Float[Tensor, "row colum
 
 
 class Reader:
-    """A network that has read a table in a few views, and answers rows of it.
+    """A network that has read a table in a few views, and answers rows of it."""
 
-    Of a table that is too large to be read at once, every second view answers each row from its neighbourhood.
-    """
-
-    def __init__(self, model: InContextModel, table: Table, views: Sequence[View]):
-        self.model, self.table, self.views = model.eval(), table, list(views)
+    def __init__(self, model: InContextModel, table: Table, looks: Looks, seed: int):
+        self.model, self.table, self.looks = model.eval(), table, looks
+        self.views = [draw_view(table, looks.first + number, seed) for number in range(looks.views)]
         self._forget()
 
     def _forget(self) -> None:
@@ -176,7 +185,7 @@ class Reader:
         view = self.views[number]
         at_once = max(1, CELLS_AT_ONCE // ((len(view.columns) + 4) * (1 + self.table.classes // 30)))
         groups = [(WHOLE, torch.arange(len(values)))]
-        if number % 2 and len(self.table.values) > MOST_ROWS:
+        if self.looks.local and number == LOCAL and len(self.table.values) > MOST_ROWS:
             places = self._neighbourhoods(number).of(self._states(number, values))
             groups = [(place, (places == place).nonzero()[:, 0]) for place in places.unique().tolist()]
         for place, rows in groups:
@@ -209,8 +218,12 @@ class Reader:
 
     def _neighbourhoods(self, number: int) -> Neighbourhoods:
         if number not in self._near:
-            states = self._states(number, self.table.values)
-            self._near[number] = find_neighbourhoods(states, MOST_ROWS * 2 // 3, seed_for("near", number))
+            some = (
+                torch.linspace(0, len(self.table.values) - 1, min(len(self.table.values), MOST_SOUGHT)).round().long()
+            )
+            states = self._states(number, self.table.values[some])
+            found = find_neighbourhoods(states, MOST_ROWS * 2 // 3, seed_for("near", number))
+            self._near[number] = replace(found, rows=some[found.rows])
         return self._near[number]
 
     def _states(self, number: int, values: Tensor) -> Float[Tensor, "row width"]:

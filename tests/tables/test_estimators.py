@@ -317,11 +317,12 @@ def test_what_was_kept_answers_like_all_rows_at_once(classes: int):
 
 
 class TestLargeTables:
-    """More rows than are read at once: every second view answers a row from its neighbourhood."""
+    """More rows than are read at once: the second view answers a row from its neighbourhood."""
 
     @pytest.fixture(autouse=True)
     def _small_pieces(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("regard.tables.views.MOST_ROWS", 60)
+        monkeypatch.setattr("regard.tables.neighbourhoods.MOST_PLACES", 20)
 
     @pytest.mark.parametrize("kind", [NPTClassifier, NPTRegressor])
     def test_a_row_is_answered_alone_as_among_others(self, kind: type):
