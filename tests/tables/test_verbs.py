@@ -115,8 +115,8 @@ def test_a_wrong_cell_is_named_by_file_and_row(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_fit_says_where_nothing_was_learned(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
-    chance = np.random.default_rng(0)
-    pd.DataFrame(chance.normal(size=(60, 2)), columns=["x", "y"]).to_csv(tmp_path / "chance.csv", index=False)
+    noise = pd.DataFrame({"x": 1.0, "y": np.random.default_rng(0).normal(size=60)})  # nothing tells rows apart
+    noise.to_csv(tmp_path / "chance.csv", index=False)
     assert command("fit", tmp_path / "chance.csv", "--target", "y", "--out", tmp_path / "run", *QUICK) == 0
     assert "told no better than by the mean of all rows" in capsys.readouterr().err
     problem = pose(houses, "class")
@@ -256,7 +256,7 @@ def test_evaluate_scores_as_scikit_learn_does(run: Path, classes: Path, houses: 
     assert scores["auc"] == pytest.approx(roc_auc_score(known["class"] == "dear", chances[:, 1]))
     assert scores["log_loss"] == pytest.approx(log_loss(known["class"], chances, labels=["cheap", "dear"]))
     assert command("evaluate", classes, houses) == 0
-    assert "accuracy: 0." in capsys.readouterr().out
+    assert "accuracy: " in capsys.readouterr().out
 
 
 def test_scores_of_several_classes_and_of_one_that_nobody_knew():
