@@ -71,12 +71,14 @@ class Resemblance:
         """`entries` and `labels` are those of the known rows."""
         level = labels.mean(1, keepdim=True)
         y = labels - level
-        told = (entries != entries[:, :1]).any(1).any(0).nonzero()[:, 0]
+        varies = (entries != entries[:, :1]).any(1, keepdim=True)
+        told = varies.any(0)[0].nonzero()[:, 0]
         told = told if len(told) else torch.arange(1, device=entries.device)
         entries = entries[..., told]
         with torch.autocast(entries.device.type, enabled=False):
             learned = _learned_weight(_some(LEARNED_FROM, entries), _some(LEARNED_FROM, y))
-            weights = [torch.ones_like(learned), learned]
+            alike = varies[..., told].float()  # all that tell rows of this table apart; others may do so in another
+            weights = [alike, alike * learned]
             weight, penalty = _choose(_some(CHOSEN_BY, entries), _some(CHOSEN_BY, y), weights)
             rows = entries * weight
             say, own = _solve(_near(rows, rows), y, penalty)

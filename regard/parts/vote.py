@@ -47,10 +47,10 @@ class Trust(Linear):
 
     def __init__(self, width: int):
         super().__init__(width, 1)
-        self.share = Tap()
+        self.share = Tap()  # of the vote, and of the other opinion
 
     def forward(self, x: States) -> Float[Tensor, "batch length one"]:
         share = super().forward(x).float().sigmoid()
         if self.share.watched:
-            self.share(share)
+            self.share(torch.cat([1 - share, share], -1))
         return share
