@@ -62,34 +62,55 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
     splits = _folds(table, seed)
     if table.classes == 1 or min(len(held_out.target) for _, held_out in splits) < FEWEST_HELD_OUT:
         return in_context(model, table, views, seed)
-    looked = time.monotonic()
-    Reader(model, splits[0][0], Looks(1), seed).answer(splits[0][1].values)
-    look = time.monotonic() - looked
-    looks = 2 * views
+    look, looks = _seconds_of_a_look(model, *splits[0], seed), 2 * views
     if len(table.values) > MOST_ROWS:  # reading takes long, and whoever waits for answers waits for that too
         looks = max(1, min(looks, int(ANSWERING * seconds / look)))
         seconds -= looks * look
-    looking = 2 * GLANCES * look  # of a fold: before and after it is tuned
-    folds = min(FOLDS, int(seconds / (2 * looking)))
-    tuned, told, plain, truth = [], [], [], []
-    for number, (rest, held_out) in enumerate(splits[:folds]):
-        left = 0.9 * seconds - (time.monotonic() - began)
-        tuning = left / (folds - number) - looking
-        if tuning <= 0:
-            break
-        plain.append(Reader(model, rest, Looks(GLANCES), seed).answer(held_out.values))
-        tuned.append(tune(model, rest, held_out, tuning, seed_for("tune", seed, number)))
-        told.append(Reader(tuned[-1], rest, Looks(GLANCES), seed).answer(held_out.values))
-        truth.append(held_out.target)
-    if not tuned:
+    trials = _trials(model, splits, look, began, seconds, seed)
+    if not trials:
         return Blend([Reader(model, table, Looks(min(views, looks)), seed)], [1.0])
-    share = _best_share(torch.cat(plain), torch.cat(told), torch.cat(truth), table.classes)
-    parts = [(model, 1 - share), *((own, share / len(tuned)) for own in tuned)]
+    share = _best_share(trials, table.classes)
+    parts = [(model, 1 - share), *((trial.tuned, share / len(trials)) for trial in trials)]
     used = [(own, part) for own, part in parts if part > 0]
     count = min(views, max(1, looks // len(used)))
     # Each network looks in its own way: what depends on the order of columns or classes is averaged over more of them.
     readers = [Reader(own, table, Looks(count, number * count), seed) for number, (own, _) in enumerate(used)]
     return Blend(readers, [part for _, part in used])
+
+
+def _seconds_of_a_look(model: InContextModel, rest: Table, held_out: Table, seed: int) -> float:
+    began = time.monotonic()
+    Reader(model, rest, Looks(1), seed).answer(held_out.values)
+    return time.monotonic() - began
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A network that was tuned, and what it and the untuned one say of rows that neither has seen."""
+
+    tuned: InContextModel
+    plain: Float[Tensor, "row answer"]
+    told: Float[Tensor, "row answer"]
+    truth: Float[Tensor, " row"]
+
+
+def _trials(
+    model: InContextModel, splits: list[tuple[Table, Table]], look: float, began: float, seconds: float, seed: int
+) -> list[Trial]:
+    """One for each fold that there is time for, all of about the same length."""
+    looking = 2 * GLANCES * look  # of a fold: before and after it is tuned
+    folds = min(FOLDS, int(seconds / (2 * looking)))
+    trials: list[Trial] = []
+    for number, (rest, held_out) in enumerate(splits[:folds]):
+        left = 0.9 * seconds - (time.monotonic() - began)
+        tuning = left / (folds - number) - looking
+        if tuning <= 0:
+            break
+        plain = Reader(model, rest, Looks(GLANCES), seed).answer(held_out.values)
+        tuned = tune(model, rest, held_out, tuning, seed_for("tune", seed, number))
+        told = Reader(tuned, rest, Looks(GLANCES), seed).answer(held_out.values)
+        trials.append(Trial(tuned, plain, told, held_out.target))
+    return trials
 
 
 def _folds(table: Table, seed: int) -> list[tuple[Table, Table]]:
@@ -112,11 +133,12 @@ def _folds(table: Table, seed: int) -> list[tuple[Table, Table]]:
     return folds
 
 
-def _best_share(plain: Tensor, tuned: Tensor, truth: Tensor, classes: int) -> float:
+def _best_share(trials: Sequence[Trial], classes: int) -> float:
     """The share of tuned networks that loses least; half where little is to be told apart."""
+    plain, told, truth = (torch.cat([getattr(each, name) for each in trials]) for name in ("plain", "told", "truth"))
 
     def loss(share: float) -> float:
-        answer = (1 - share) * plain + share * tuned
+        answer = torch.lerp(plain, told, share)
         if classes:
             return -answer.gather(1, truth.long()[:, None]).clamp(min=1e-6).log().mean().item()
         return (answer[:, 0] - truth).square().mean().item()
