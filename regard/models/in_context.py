@@ -21,22 +21,19 @@ from regard.parts.cache import KeyValues
 from regard.parts.column_facts import FACTS, NEAR, ColumnFacts, Values
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
+from regard.parts.guesses import Guesses, TwoGuesses
 from regard.parts.linear import Linear
 from regard.parts.multihead import head_size
 from regard.parts.positions import NoPosition, Position
-from regard.parts.resemblance import Resemblance, entries_of
 from regard.parts.start import begin
-from regard.parts.straight import StraightLine, design_of
 from regard.parts.trunk import Trunk
 from regard.parts.vote import Trust, Vote
 
 DIGITS = 10  # a class is coded by the digits of its number, so that weights for ten know a hundred
 COLUMN_CODE = 8  # random numbers by which columns are told apart
 PIECES = 8  # of the range of numeric labels
-MEANS = 3  # classes whose share is told of each category; other views put others first
 
 Codes = Float[Tensor, "table column code"]
-TwoGuesses = Float[Tensor, "table row way label"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,32 +75,12 @@ class Known:
     """What has been read of a table's known rows: all that answering more rows needs."""
 
     columns: ColumnFacts
-    guesses: "Guesses"
+    guesses: Guesses
     codes: Codes
     cache: Sequence[KeyValues]
     rows: States  # the known rows at the end of the stack
     labels: Float[Tensor, "table row label"]
     classes: int  # 0: the labels are numbers
-
-
-@dataclass(frozen=True)
-class Guesses:
-    """What is known of a table in closed form: its best straight line, and its rows that resemble others."""
-
-    line: StraightLine
-    like: Resemblance
-
-    @classmethod
-    def fit(cls, design: Tensor, entries: Tensor, labels: Tensor) -> "Guesses":
-        return cls(StraightLine.fit(design, labels), Resemblance.fit(entries, labels))
-
-    def of(self, design: Tensor, entries: Tensor) -> TwoGuesses:
-        return torch.stack([self.line.guess(design), self.like.guess(entries)], 2)
-
-    @property
-    def own(self) -> TwoGuesses:
-        """Of the known rows, each by the others."""
-        return torch.stack([self.line.own, self.like.own], 2)
 
 
 class InContextModel(nn.Module):
@@ -192,11 +169,6 @@ class InContextModel(nn.Module):
             x = block(x, cache=kept, context=0)
         return self._answer(self.norm(x), known.rows, known.labels, known.classes, guess)
 
-    def resembled(self, known: Known, values: Values) -> Float[Tensor, "table asked known"]:
-        """How much the label of each known row counts in what those that resemble a row say of it, as shares."""
-        _, entries = _compared(known.columns, known.columns.describe(values)[0], values, 0, known.classes)
-        return known.guesses.like.shares(entries)
-
     def _enter(
         self,
         columns: ColumnFacts,
@@ -213,14 +185,7 @@ class InContextModel(nn.Module):
         """
         with torch.no_grad():
             facts, said = columns.describe(values, own)
-            known = 0 if own is None else own.shape[1]
-            design, entries = _compared(columns, facts, values, known, classes)
-            if own is not None:
-                guesses = Guesses.fit(design[:, :known], entries[:, :known], own[..., : classes or 1])
-            assert guesses is not None, "there must be labels to learn from, or what was learned"
-            guess = guesses.of(design[:, known:], entries[:, known:])
-            if own is not None:
-                guess = torch.cat([guesses.own, guess], 1)
+            guesses, guess = _guess(guesses, columns, values, facts, own, classes)
         mean, count = said[..., :-1], said[..., -1:]
         told = torch.cat([self._code(mean, classes), count], -1).flatten(3)
         says = self.said_class(told) if classes else self.said_number(told)
@@ -261,13 +226,15 @@ class InContextModel(nn.Module):
         return torch.lerp(torch.lerp(around, line, straight.sigmoid()), like, trust) + spread
 
 
-def _compared(
-    columns: ColumnFacts, facts: Tensor, values: Values, known: int, classes: int
-) -> tuple[Float[Tensor, "table row entry"], Float[Tensor, "table row other"]]:
-    """What the two closed forms know rows by; of the first rows so many are `known`, and told no label of theirs."""
-    few = min(classes - 1, MEANS) if classes > 1 else 1
-    means = columns.mean_labels(values, known, few)
-    return design_of(facts, means, columns.counts), entries_of(values, facts, means, columns)
+def _guess(
+    guesses: Guesses | None, columns: ColumnFacts, values: Values, facts: Tensor, own: Tensor | None, classes: int
+) -> tuple[Guesses, TwoGuesses]:
+    if own is None:
+        assert guesses is not None, "there must be labels to learn from, or what was learned"
+        return guesses, guesses.of(values, facts)
+    known = own.shape[1]
+    guesses = Guesses.fit(columns, values[:, :known], facts[:, :known], own, classes)
+    return guesses, torch.cat([guesses.own, guesses.of(values[:, known:], facts[:, known:])], 1)
 
 
 def label_features(target: Float[Tensor, "table known"], classes: int) -> Float[Tensor, "table known label"]:

@@ -50,7 +50,7 @@ def _weights_of(reader: Reader, values: Tensor) -> Tensor:
             seen = view.see(values[asked])
             with listen(reader.model.vote) as votes, listen(reader.model.trust) as trust:
                 reader.model.answer(known, seen)
-            like = reader.model.resembled(known, seen)[0]
+            like = known.guesses.shares(seen)[0]
             total[asked[:, None], shown] += torch.lerp(votes["pattern"][0].mean(0), like, trust["share"][0, :, 1:])
     return total / len(reader.views)
 

@@ -395,7 +395,7 @@ def test_evidence_is_what_resembling_rows_add_where_only_they_are_trusted():
     assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-5)
     (reader,) = fitted.answers_[0].readers
     ((_, _, known),) = reader.passes(0, fitted._values(twin))
-    shares = reader.model.resembled(known, reader.views[0].see(fitted._values(twin)))[0, 0]
+    shares = known.guesses.shares(reader.views[0].see(fitted._values(twin)))[0, 0]
     np.testing.assert_allclose(found.rows["weight"], shares.numpy()[found.rows.index], atol=1e-6)
 
 
