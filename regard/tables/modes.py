@@ -21,7 +21,7 @@ from regard.tasks.read_table import quantile_levels
 
 FEWEST_HELD_OUT = 12  # rows: fewer tell nothing, and those that are left teach less than they say when they are read
 FOLDS = 3  # networks that are tuned, each with other rows held out
-HELD_OUT = 0.2
+MOST_FOLDS = 5  # where there is time for more
 ANSWERING = 0.25  # of the time goes to reading a large table in the end
 GLANCES = 2  # views in which held-out rows are told: both networks have the same, so few suffice
 MOST_HELD_OUT = 1000  # rows: more would take time and say the same
@@ -101,20 +101,23 @@ def _trials(
     looking = 2 * GLANCES * look  # of a fold: before and after it is tuned
     folds = min(FOLDS, int(seconds / (2 * looking)))
     trials: list[Trial] = []
-    for number, (rest, held_out) in enumerate(splits[:folds]):
-        left = 0.9 * seconds - (time.monotonic() - began)
-        tuning = left / (folds - number) - looking
-        if tuning <= 0:
+    longest = 0.0
+    for number, (rest, held_out) in enumerate(splits if folds == FOLDS else splits[:folds]):
+        start = time.monotonic()
+        left = 0.9 * seconds - (start - began)
+        tuning = left / max(1, folds - number) - looking
+        if tuning <= 0 or (number >= folds and left < longest):
             break
         plain = Reader(model, rest, Looks(GLANCES), seed).answer(held_out.values)
         tuned = tune(model, rest, held_out, tuning, seed_for("tune", seed, number))
         told = Reader(tuned, rest, Looks(GLANCES), seed).answer(held_out.values)
         trials.append(Trial(tuned, plain, told, held_out.target))
+        longest = max(longest, time.monotonic() - start)
     return trials
 
 
 def _folds(table: Table, seed: int) -> list[tuple[Table, Table]]:
-    """Rows to learn from and rows held out, three times, no row held out twice.
+    """Rows to learn from and rows held out, five times, each row held out once.
 
     Equal rows, such as those that count several times, go together: one would tell the other's target.
     """
@@ -124,9 +127,9 @@ def _folds(table: Table, seed: int) -> list[tuple[Table, Table]]:
     if table.classes:  # each class is spread over the folds
         order = order[rows[order, -1].argsort(stable=True)]
     turn = torch.empty_like(order)
-    turn[order] = torch.arange(len(rows)) % round(1 / HELD_OUT)
+    turn[order] = torch.arange(len(rows)) % MOST_FOLDS
     folds = []
-    for fold in range(FOLDS):
+    for fold in range(MOST_FOLDS):
         held_out = (turn[same] == fold).nonzero()[:, 0]
         some = torch.linspace(0, len(held_out) - 1, min(len(held_out), MOST_HELD_OUT)).round().long()
         folds.append((table.rows((turn[same] != fold).nonzero()[:, 0]), table.rows(held_out[some])))

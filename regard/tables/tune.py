@@ -20,6 +20,7 @@ from regard.tasks import Batch, ReadTable
 from regard.train import AdamW, Cosine, Training
 
 CELLS = 12_000  # of a step
+STEPS = 120  # at most: small tables have taught what they can by then
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def tune(model: InContextModel, table: Table, held_out: Table, seconds: float, s
     own.load_state_dict(model.state_dict())
     training = Training(
         minutes=seconds / 60,
+        steps=STEPS,
         optimiser=AdamW(rate=1.5e-3, decay=0.01),
         schedule=Cosine(warmup=5),
         average=0.9,
