@@ -21,8 +21,9 @@ REACHES = (0.5, 1.5, 4.0)  # in usual distances between rows
 PENALTIES = (0.03, 0.3, 2.0)  # in rows that say nothing
 FIRST_REACH, FIRST_PENALTY = 1.0, 0.1  # of the answer whose slopes are measured
 ROUNDS = 2  # of that
-LEARNED_FROM = 512  # rows that say how much each entry counts
-CHOSEN_BY = 256  # rows that say which reach and penalty is best
+LEARNED_FROM = 1024  # rows that say how much each entry counts
+CHOSEN_BY = 256  # rows that say whether learned weights are better, and which reach and penalty is best
+CHOSEN_AGAIN_BY = 1024  # of at most half of all rows: the more there are, the nearer are those that a row can rely on
 ASKED = 64  # rows whose slopes are measured
 MOST_LABELS = 8  # that are asked for slopes: what matters to common ones mostly does to the rest
 LEAST = 0.01  # that an entry counts, beside the one that counts most
@@ -80,6 +81,9 @@ class Resemblance:
             alike = varies[..., told].float()  # all that tell rows of this table apart; others may do so in another
             weights = [alike, alike * learned]
             weight, penalty = _choose(_some(CHOSEN_BY, entries), _some(CHOSEN_BY, y), weights)
+            more = min(CHOSEN_AGAIN_BY, entries.shape[1] // 2)
+            if more > CHOSEN_BY:
+                weight, penalty = _choose(_some(more, entries), _some(more, y), [weight])
             rows = entries * weight
             say, own = _solve(_near(rows, rows), y, penalty)
         return cls(told, weight, rows, penalty, say, level, own + level)
