@@ -95,6 +95,31 @@ def beside_generate() -> str:
     return table(("", "regard", "`generate`", "times, against its fastest"), rows)
 
 
+def beams() -> str:
+    found = read("benchmarks/text/results/beams.json")["widths"]
+    return table(
+        ("", "BLEU, lower-cased", "seconds"),
+        [
+            (
+                "greedy" if row["width"] == 1 else f"beam of {row['width']}",
+                f"{row['bleu_lower']:.1f}",
+                f"{row['seconds']:.1f}",
+            )
+            for row in found
+        ],
+    )
+
+
+def summaries() -> str:
+    [result] = read("benchmarks/text/results/debian_synopsis.json")["results"]
+    kinds, scores = ("rouge1", "rouge2", "rougeL"), result["scores"]
+    rows = {f"regard, {result['trained'] / 60:.0f} minutes": "", "the first words": "first_words_"}
+    return table(
+        ("", "ROUGE-1", "ROUGE-2", "ROUGE-L"),
+        [(name, *(f"{scores[prefix + kind]:.1f}" for kind in kinds)) for name, prefix in rows.items()],
+    )
+
+
 def trees() -> str:
     told = read("benchmarks/text/results/trees.json")["studies"]["translation"]["summary"]
 
@@ -137,8 +162,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "experts": experts,
     "cost": cost,
     "longest": longest,
+    "beams": beams,
     "cache": cache,
     "beside generate": beside_generate,
+    "summaries": summaries,
     "trees": trees,
     "across": translators,
     "rnn": translators,

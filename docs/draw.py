@@ -57,6 +57,26 @@ def attention() -> None:
     save("attention")
 
 
+def transformer() -> None:
+    """Who looks at whom in the three arrangements: five tokens of each text, source first."""
+    places = torch.arange(5)
+    back = Causal().at(places[:, None], places[None, :]).float()
+    both_ways, never = torch.ones(5, 5), torch.zeros(5, 5)
+    pair = torch.cat([torch.cat([both_ways, never], 1), torch.cat([both_ways, back], 1)])
+    _, axes = plt.subplots(1, 3, figsize=(8, 3), layout="constrained")
+    named = {"encoder: both ways": both_ways, "decoder: back only": back, "both: and across to the source": pair}
+    for place, (title, seen) in zip(axes, named.items(), strict=True):
+        square(place, seen, title)
+        place.set_aspect("equal")
+    axes[0].set_ylabel("a token …")
+    axes[0].set_xlabel("… looks at")
+    axes[2].set(xticks=[2, 7], xticklabels=["source", "target"], yticks=[2, 7], yticklabels=["source", "target"])
+    axes[2].tick_params(axis="y", rotation=90)
+    axes[2].axhline(4.5, color="white")
+    axes[2].axvline(4.5, color="white")
+    save("transformer")
+
+
 def scale() -> None:
     axes = one()
     lines(axes, MEASURED["scale"], "size")
@@ -95,7 +115,7 @@ def positions() -> None:
     _, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
     code = waves(torch.arange(64), 64, 10000.0)
     left.imshow(code, cmap="viridis", aspect="auto")
-    left.set(title="Sinusoid: the vector of each place", xlabel="number of the vector", ylabel="place")
+    left.set(title="Sinusoid: the vector of each place", xlabel="number within the vector", ylabel="place")
     turned = Rotary().build(64, 1, 64, causal=True).turn(torch.ones(1, 1, 64, 64), Places.counting(64))
     right.plot((turned @ turned[0, 0, 0])[0, 0] / 64)
     right.set(title="Rotary: match of equal vectors", xlabel="distance", ylabel="dot product, at 0 is 1")
@@ -207,7 +227,7 @@ def save(name: str) -> None:
     plt.close()
 
 
-PICTURES = (attention, scale, masks, heads, positions, residuals, norms, feed, cost, rnn, sparse, experts)
+PICTURES = (attention, transformer, scale, masks, heads, positions, residuals, norms, feed, cost, rnn, sparse, experts)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ NEAR = (0.0, 1 / 32, 1 / 8)  # shares of a column to either side whose labels ar
 WAVES = (1.0, 2.0, 4.0)  # of the rank
 FACTS = 5 + 2 * len(WAVES)
 SCALE = 8.0  # brings logarithms of counts near one
+EVEN = 1e-12  # of the mean: a deviation below it is an error of the arithmetic
 FAR = 3.0  # deviations: beyond, numbers are compressed
 
 Values = Float[Tensor, "table row column"]
@@ -39,10 +40,11 @@ class ColumnFacts:
         columns = values.transpose(1, 2)
         there = ~columns.isnan()
         filled = there.sum(-1).float()
-        shown = columns.nan_to_num(0.0)
+        shown = columns.nan_to_num(0.0).double()  # a column of huge numbers must not overflow, nor a tiny one vanish
         center = shown.sum(-1) / filled.clamp(min=1)
         away = torch.where(there, shown - center[..., None], 0.0)
         spread = (away.square().sum(-1) / filled.clamp(min=1)).sqrt()
+        spread = torch.where(spread > EVEN * center.abs(), spread, 1.0)
         mixed = torch.randperm(values.shape[1], generator=torch.Generator().manual_seed(0)).to(values.device)
         ordered, order = columns.nan_to_num(torch.inf)[..., mixed].sort(stable=True, dim=-1)
         order = mixed[order]
@@ -55,6 +57,10 @@ class ColumnFacts:
     def counts(self) -> Bool[Tensor, "table column"]:
         """Columns whose cells can be added up: numbers, and categories of two kinds, which are coded 0 and 1."""
         return ~self.category | (self.ordered.nan_to_num(posinf=0.0).amax(-1) <= 1)
+
+    def _unseen(self, values: Values) -> Bool[Tensor, "table row column"]:
+        """Categories beyond those that were learned: their codes are no amounts, least of all beside yes and no."""
+        return self.category[:, None] & (values > self.ordered.nan_to_num(posinf=-torch.inf).amax(-1)[:, None])
 
     def describe(
         self, values: Values, own: KnownLabels | None = None
@@ -98,12 +104,13 @@ class ColumnFacts:
 
     def _standing(self, values: Values, missing: Tensor, first: Tensor, last: Tensor) -> Tensor:
         """The number in deviations, its rank with waves of it, the share of equals, missing or not, category or not."""
-        rank = torch.where(missing, 0.0, (first + last) / (2 * self.filled.clamp(min=1)[:, None]) - 0.5)
+        told = ~missing & ~self._unseen(values)
+        rank = torch.where(told, (first + last) / (2 * self.filled.clamp(min=1)[:, None]) - 0.5, 0.0)
         share = (last - first) / self.ordered.shape[-1]
-        standing = compress((values - self.center[:, None]) / self.spread[:, None].clamp(min=1e-6))
+        standing = compress(((values - self.center[:, None]) / self.spread[:, None]).float())
         turned = rank[..., None] * (torch.pi * torch.tensor(WAVES, device=rank.device))
         category = self.category[:, None].expand_as(missing)
-        plain = torch.stack([standing.masked_fill(missing, 0), rank, share, missing.float(), category.float()], -1)
+        plain = torch.stack([standing.where(told, 0.0), rank, share, missing.float(), category.float()], -1)
         return torch.cat([plain, turned.sin(), turned.cos()], -1)
 
     def _said(self, missing: Tensor, first: Tensor, last: Tensor, own: KnownLabels | None) -> Tensor:

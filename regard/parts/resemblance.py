@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.parts.column_facts import ColumnFacts, Values
-from regard.parts.straight import Design, Guess
+from regard.parts.straight import Design, Guess, root_of
 
 REACHES = (0.5, 1.5, 4.0)  # in usual distances between rows
 PENALTIES = (0.03, 0.3, 2.0)  # in rows that say nothing
@@ -106,8 +106,11 @@ class Resemblance:
 
 
 def _some(most: int, rows: Tensor) -> Tensor:
-    """From everywhere, as they may be in an order."""
-    return rows[:, :: -(-rows.shape[1] // most)]
+    """Drawn by chance, as rows may be in an order, but always the same of so many."""
+    count = rows.shape[1]
+    if count <= most:
+        return rows
+    return rows[:, torch.randperm(count, generator=torch.Generator().manual_seed(0))[:most].to(rows.device)]
 
 
 def _near(rows: Design, others: Float[Tensor, "table other entry"]) -> Float[Tensor, "table row other"]:
@@ -115,7 +118,7 @@ def _near(rows: Design, others: Float[Tensor, "table other entry"]) -> Float[Ten
 
 
 def _usual_distance(rows: Design) -> Float[Tensor, "table one one"]:
-    far = torch.cdist(rows[:, :: max(1, rows.shape[1] // 64)], rows, p=1)
+    far = torch.cdist(_some(64, rows), rows, p=1)
     return far.flatten(1).median(1).values.clamp(min=1e-6)[:, None, None]
 
 
@@ -127,7 +130,7 @@ def _solve(near: Tensor, y: Tensor, penalty: Float[Tensor, "table one one"]) -> 
 
 
 def _root(near: Float[Tensor, "table row row"], penalty: Float[Tensor, "table one one"]) -> Tensor:
-    return torch.linalg.cholesky_ex(near + penalty * torch.eye(near.shape[1], device=near.device))[0]
+    return root_of(near + penalty * torch.eye(near.shape[1], device=near.device))
 
 
 def _learned_weight(entries: Design, y: Tensor) -> Float[Tensor, "table one entry"]:

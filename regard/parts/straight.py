@@ -58,11 +58,17 @@ class StraightLine:
 
 def _solve(x: Design, y: Tensor, square: Tensor, met: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
     """Slopes, and the guess of every row by the others."""
-    root, _ = torch.linalg.cholesky_ex(square + penalty * torch.eye(x.shape[2], device=x.device))
+    root = root_of(square + penalty * torch.eye(x.shape[2], device=x.device))
     slope = torch.cholesky_solve(met, root)
     turned = torch.linalg.solve_triangular(root, x.transpose(1, 2), upper=False)
     weight = turned.square().sum(1) + 1 / x.shape[1]  # of a row in what is said of itself
     return slope, y - (y - x @ slope) / (1 - weight).clamp(min=LEAST)[..., None]
+
+
+def root_of(square: Float[Tensor, "table side side"]) -> Float[Tensor, "table side side"]:
+    """Its Cholesky root; nothing but NaN where rounding has left none, so that this solution is not chosen."""
+    root, failed = torch.linalg.cholesky_ex(square)
+    return root.masked_fill((failed > 0)[:, None, None], torch.nan)
 
 
 def _best(found: Sequence[tuple[Tensor, Tensor]], y: Tensor) -> tuple[Tensor, Tensor]:

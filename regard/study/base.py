@@ -1,4 +1,4 @@
-"""What an ablation starts from: the recipe's data and batches with the Transformer of the lecture, sized to the budget.
+"""What an ablation starts from: the recipe's data and batches with the plain Transformer, sized to the budget.
 
 The recipes carry what makes them learn fast (Muon, running means, learned mixes). Here each of these is a change to be
 measured like any other, so the base is plain: pre-norm, LayerNorm, full attention, AdamW with a warm-up. Positions are

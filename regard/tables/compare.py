@@ -55,7 +55,7 @@ def compare(
     for name, answer in _models(problem, codes, way, peers() if others is None else others):
         say(f"{name} …")
         found.append(_compared(name, answer, measure, codes, splits))
-    best_first = -1 if measure == "auc" else 1
+    best_first = 1 if measure == "rmse" else -1
     return measure, sorted(found, key=lambda one: (bool(one.error), best_first * one.mean))
 
 

@@ -18,6 +18,7 @@ from regard.models.in_context import InContextModel
 from regard.tables.tune import tune
 from regard.tables.views import MOST_ROWS, Looks, Reader, Table
 from regard.tasks.read_table import quantile_levels
+from regard.train import DivergedError
 
 FEWEST_HELD_OUT = 12  # rows: fewer tell nothing, and those that are left teach less than they say when they are read
 FOLDS = 3  # networks that are tuned, each with other rows held out
@@ -109,7 +110,10 @@ def _trials(
         if tuning <= 0 or (number >= folds and left < longest):
             break
         plain = Reader(model, rest, Looks(GLANCES), seed).answer(held_out.values)
-        tuned = tune(model, rest, held_out, tuning, seed_for("tune", seed, number))
+        try:
+            tuned = tune(model, rest, held_out, tuning, seed_for("tune", seed, number))
+        except DivergedError:  # then there are the others, and the network as it was
+            continue
         told = Reader(tuned, rest, Looks(GLANCES), seed).answer(held_out.values)
         trials.append(Trial(tuned, plain, told, held_out.target))
         longest = max(longest, time.monotonic() - start)

@@ -36,7 +36,7 @@ class Splits:
     def batch(self, step: int) -> TableGroups:
         chance = torch.Generator().manual_seed(seed_for("split", self.seed, step))
         count, columns = self.table.values.shape
-        rows = torch.randperm(count, generator=chance)[: max(32, CELLS // (columns + 4))]
+        rows = torch.randperm(count, generator=chance)[: max(32, CELLS // (min(columns, MOST_COLUMNS) + 4))]
         share = 0.5 + 0.4 * torch.rand((), generator=chance).item()
         known = min(len(rows) - 1, max(1, int(len(rows) * share)))
         return TableGroups([_split(self.table.rows(rows), known, chance)])

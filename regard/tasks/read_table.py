@@ -23,8 +23,8 @@ class ReadTable:
         total, tables = torch.zeros(()), 0
         for group in batch:
             surprise = self.surprise(model, group)
-            asked = ~surprise.isnan()
-            total = total + (surprise.nan_to_num(0.0).sum(1) / asked.sum(1).clamp(min=1)).sum()
+            asked = ~group.target[:, group.known :].isnan()
+            total = total + (surprise.where(asked, 0.0).sum(1) / asked.sum(1).clamp(min=1)).sum()
             tables += group.tables
         return Loss(total, torch.tensor(tables))
 

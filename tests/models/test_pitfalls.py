@@ -1,4 +1,4 @@
-"""The lecture's pitfalls, each shown to be real and each shown to be handled."""
+"""Well-known pitfalls, each shown to be real and each shown to be handled."""
 
 import math
 from dataclasses import replace

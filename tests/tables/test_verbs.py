@@ -7,14 +7,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_score
 
 import regard
 from regard.core.errors import UserError
 from regard.data.table_files import read_table
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tables.compare import compare
 from regard.tables.evidence import Evidence
-from regard.tables.fitting import _learned
+from regard.tables.fitting import Way, _learned
 from regard.tables.problem import pose
 from regard.tables.scores import class_scores, number_scores
 from regard.tables.words import _about_rows
@@ -320,6 +322,20 @@ def test_compare_goes_on_where_a_model_fails(
     told = capsys.readouterr()
     assert "broken failed: ValueError: no such thing" in told.err
     assert "NPT in_context" in told.out
+
+
+def test_compare_puts_the_best_first_by_accuracy_too(tmp_path: Path):
+    """Where a class is so rare that a fold asks for one class only, there is no AUC."""
+    pd.DataFrame({"x": range(30), "t": ["rare", *["usual"] * 29]}).to_csv(tmp_path / "t.csv", index=False)
+    problem = pose(tmp_path / "t.csv", "t")
+    constant = {
+        name: lambda cells, classifies, seed, says=says: DummyClassifier(strategy="constant", constant=says)
+        for name, says in {"mostly wrong": 0, "mostly right": 1}.items()
+    }
+    measure, found = compare(problem, Way(mode="in_context", time_limit=1), 2, others=constant)
+    means = [one.mean for one in found if not one.error]
+    assert measure == "accuracy"
+    assert means == sorted(means, reverse=True)
 
 
 @pytest.mark.parametrize(
