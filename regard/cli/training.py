@@ -124,6 +124,11 @@ def train_dates(run: TextRun, *, changes: Changes = None) -> int:
     return run.make(dates(), changes, train_translator)
 
 
+def valid_setting(valid: tuple[Path, ...]) -> dict[str, Any]:
+    """Nothing where nothing is named: a run that is gone on with keeps what it measures by."""
+    return {"data.valid": [str(path) for path in valid]} if valid else {}
+
+
 @train.command(name="lm")
 def train_lm(run: TextRun, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
     """A language model of your own text, which `regard generate` then writes with.
@@ -141,7 +146,7 @@ def train_lm(run: TextRun, *, data: tuple[Path, ...], valid: tuple[Path, ...] = 
     from regard.recipes import language, train_language_model
 
     plan = language(tuple(map(str, data)))
-    return run.make(plan, {"data.valid": [str(path) for path in valid], **(changes or {})}, train_language_model)
+    return run.make(plan, {**valid_setting(valid), **(changes or {})}, train_language_model)
 
 
 @train.command(name="fill")
@@ -161,7 +166,7 @@ def train_fill(run: TextRun, *, data: tuple[Path, ...], valid: tuple[Path, ...] 
     from regard.recipes import filler, train_filler
 
     plan = filler(tuple(map(str, data)))
-    return run.make(plan, {"data.valid": [str(path) for path in valid], **(changes or {})}, train_filler)
+    return run.make(plan, {**valid_setting(valid), **(changes or {})}, train_filler)
 
 
 @train.command(name="translate")
@@ -193,7 +198,8 @@ def train_translate(
     from regard.recipes import MODELS, train_translator, translator
 
     changes = dict(changes or {})
-    model = changes.pop("model") if changes.get("model") in MODELS else "transformer"
+    named = changes.get("model")
+    model = changes.pop("model") if isinstance(named, str) and named in MODELS else "transformer"
     plan = translator(tuple(map(str, train)), tuple(map(str, valid)), model)
     return run.make(plan, {**tree_settings(trees, valid_trees), **(changes or {})}, train_translator)
 

@@ -17,10 +17,11 @@ from regard.data.labelled import (
 from regard.models import BERT, NameLabel
 from regard.parts import GELU, PreNorm, Sinusoid
 from regard.recipes.begun import Begun, read_begun
+from regard.recipes.encoded import own_tokenizer
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
 from regard.recipes.trees import check_trees, tell_unread_trees
-from regard.run import TOKENIZER, Run, RunFolder
+from regard.run import Run, RunFolder
 from regard.tasks import Classify
 from regard.tasks.classify import label_scores
 from regard.text import Tokenizer
@@ -118,8 +119,8 @@ def _begun(plan: Plan, model: BERT, folder: Path, resume: bool) -> Begun | None:
 
 
 def _tokenizer(data: LabelFiles, begun: Begun | None, texts: Sequence[str], folder: Path, resume: bool) -> Tokenizer:
-    if resume and (folder / TOKENIZER).exists():
-        return Tokenizer.load(folder / TOKENIZER)
+    if (own := own_tokenizer(folder, resume)) is not None:
+        return own
     if begun is not None and data.tokenizer is not None:
         raise ConfigError(f"data.tokenizer: the model of {begun.path} knows the tokens of its own only; leave it out")
     if begun is not None:

@@ -31,7 +31,7 @@ def encoded(corpus: Corpus, out: Path, ranks: Ranks, resume: bool) -> Iterator[E
         with ranks.only_first() as first:
             if first and place == beside:
                 shutil.rmtree(beside, ignore_errors=True)
-                corpus.encode(beside)
+                corpus.encode(beside, own_tokenizer(out, resume))
         tokenizer = Tokenizer.load(place / TOKENIZER)
         train, valid = corpus.read(place)
         if ranks.first:
@@ -40,6 +40,11 @@ def encoded(corpus: Corpus, out: Path, ranks: Ranks, resume: bool) -> Iterator[E
     finally:
         if ranks.first:
             shutil.rmtree(beside, ignore_errors=True)
+
+
+def own_tokenizer(out: Path, resume: bool) -> Tokenizer | None:
+    """That of a run which is gone on with: its weights know the ids of no other."""
+    return Tokenizer.load(out / TOKENIZER) if resume and (out / TOKENIZER).exists() else None
 
 
 def tell_unknown(tokenizer: Tokenizer, tokens: np.ndarray, where: str) -> None:

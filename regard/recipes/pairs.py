@@ -10,9 +10,9 @@ from regard.core.errors import ConfigError
 from regard.data import Pairs, source_trees
 from regard.data.trees import Parse
 from regard.models import FromSource, Model
+from regard.recipes.encoded import own_tokenizer
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, Score
-from regard.run import TOKENIZER
 from regard.text import Tokenizer, Tokenizing
 
 TextPair = tuple[str, str]
@@ -34,10 +34,7 @@ def prepare_pairs(
 
     `parses` are the trees of the sources, under the same names, where there are any.
     """
-    if resume and (folder / TOKENIZER).exists():
-        tokenizer = Tokenizer.load(folder / TOKENIZER)
-    else:
-        tokenizer = tokenizing.train(text for pair in texts["train"] for text in pair)
+    tokenizer = own_tokenizer(folder, resume) or tokenizing.train(text for pair in texts["train"] for text in pair)
     rows = {name: _encode(texts[name], tokenizer, longest, name) for name in ("train", "valid")}
     trees = {name: source_trees([source for source, _ in texts[name]], parses.get(name), tokenizer) for name in rows}
     return Prepared(

@@ -37,6 +37,8 @@ class Plan:
 PLAN = [field.name for field in fields(Plan)]
 
 
+FILES = ("files", "train")  # of data: what is learned from
+
 MAY_CHANGE = {
     "steps", "epochs", "fewest", "minutes", "schedule", "clip", "accumulate", "precision", "compile", "log_every",
     "check_every", "save_minutes", "keep",
@@ -56,6 +58,10 @@ def settle(plan: Plan, changes: Mapping[str, Any], out: Path, resume: bool) -> P
         may_change = key.startswith("training.") and key.split(".")[1] in MAY_CHANGE
         if not may_change and override(began, {key: changes[key]}) != began:
             raise ConfigError(f"{key}: a resumed run cannot change it; start a new run in another folder")
+    for name in FILES:
+        own, given = getattr(began.data, name, None), getattr(plan.data, name, None)
+        if own and given and own != given:
+            print(f"note: a resumed run goes on with its own data ({', '.join(own)}), not with others", file=sys.stderr)
     return override(began, changes)
 
 

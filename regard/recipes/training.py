@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.core.files import write_text
 from regard.recipes.plan import Plan, describe
-from regard.run import TOKENIZER, Run, RunFolder, load_run
+from regard.run import CARD, TOKENIZER, Run, RunFolder, load_run
 from regard.tasks import Batches
 from regard.text import Tokenizer
 from regard.train import Loop, Ranks, Report, join_ranks
@@ -53,6 +53,7 @@ def make_run(
         model = plan.model.build()
         model.load_state_dict(dict(ready.weights), strict=False)
         loop = Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks)
+        loop.rehearse()  # before an older run gives way
         with ranks.only_first() as first:
             if first:
                 folder.open(resume=resume, overwrite=overwrite)
@@ -64,6 +65,8 @@ def make_run(
                 if ready.tokenizer is not None:
                     ready.tokenizer.save(out / TOKENIZER)
                 ready.keep()
+                if not loop.ended:  # what an earlier card says will no longer be true
+                    (out / CARD).unlink(missing_ok=True)
         report = loop.run()
         _finish(ready, report, folder, ranks)
     return report
@@ -73,7 +76,7 @@ def _finish(ready: Prepared, report: Report, folder: RunFolder, ranks: Ranks) ->
     with ranks.only_first() as first:
         if not first:
             return
-        if not report.steps:
+        if not report.steps and (folder.path / CARD).exists():
             print(f"{folder.path}: had already ended, at step {report.progress.step:,}", file=sys.stderr)
             return
         plot_losses(folder.path)
@@ -82,8 +85,8 @@ def _finish(ready: Prepared, report: Report, folder: RunFolder, ranks: Ranks) ->
             scores = ready.score(load_run(folder.path), math.nan if best is None else best)
             folder.log(step=report.progress.step, **scores)
             told = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
-            print(f"{folder.path}: {told} (see card.md there)", file=sys.stderr)
-            write_text(folder.path / "card.md", card(ready.plan, report, scores, folder.path))
+            print(f"{folder.path}: {told} (see {CARD} there)", file=sys.stderr)
+            write_text(folder.path / CARD, card(ready.plan, report, scores, folder.path))
 
 
 def card(plan: Plan, report: Report, scores: Scores, out: Path) -> str:

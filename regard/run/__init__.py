@@ -10,6 +10,7 @@ card.md              what it is, on what data, its scores, the command that made
 """
 
 from regard.run.folder import (
+    CARD,
     COLUMNS,
     CONFIG,
     METRICS,
@@ -25,6 +26,7 @@ from regard.run.folder import (
 from regard.run.loaded import Run, load_run, save_run, set_weights
 
 __all__ = [
+    "CARD",
     "COLUMNS",
     "CONFIG",
     "METRICS",

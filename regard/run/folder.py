@@ -28,6 +28,7 @@ from regard.core.files import (
 )
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.yaml", "model.safetensors", "tokenizer.json", "metrics.jsonl"
+CARD = "card.md"
 COLUMNS, TABLE = "columns.json", "table.safetensors"
 CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
 
@@ -43,7 +44,7 @@ class Checkpoint:
 
 
 OURS = {
-    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, TABLE, "checkpoints", "tokens", "images", "card.md", "loss.png",
+    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, TABLE, "checkpoints", "tokens", "images", CARD, "loss.png",
     "alignment.png", ".lock",
 }  # fmt: skip
 
@@ -62,7 +63,7 @@ class RunFolder:
         if resume and overwrite:
             raise ConfigError("--resume and --overwrite: choose one of them")
         try:
-            self._refuse_foreign()
+            self._refuse_foreign(resume)
             self.path.mkdir(parents=True, exist_ok=True)
             self._take_lock()
         except PermissionError:
@@ -95,11 +96,16 @@ class RunFolder:
             told = f"{instead}replace it with --overwrite, or choose another folder"
             raise UserError(f"{self.path}: already holds a run; {told}")
 
-    def _refuse_foreign(self) -> None:
-        """A folder with anything in it that is not a run's is somebody's, and stays as it is."""
+    def _refuse_foreign(self, resume: bool = False) -> None:
+        """A folder with anything in it that is not a run's is somebody's, and stays as it is.
+
+        Who goes on with a run may have put things beside it, which are left alone.
+        """
         if not self.path.exists():
             return
         foreign = sorted(c.name for c in self.path.iterdir() if c.name not in OURS and not c.name.endswith(".part"))
+        if resume:
+            foreign = []
         if not foreign and (self.path / CONFIG).exists() and "model" not in read_config(self.path):
             foreign = [CONFIG]
         if foreign:

@@ -99,9 +99,15 @@ class Loop:
         self.average = Average(self.model, training.average) if training.average else None
         self.progress = self._here(Progress())
 
+    @torch.no_grad()
+    def rehearse(self) -> None:
+        """One row of the first batch: what cannot work, such as a text too long for a table of positions, says so."""
+        batch = self.data.batch(0)
+        self.task.loss(self.model.eval(), batch.part(0, batch.rows).to(self.precision.device))
+
     def run(self) -> Report:
         """Train until the budget is used or somebody asks to stop; the folder then holds the best weights."""
-        if self._done() >= 1 and self.folder.has_weights:
+        if self.ended:
             return Report(self.progress, steps=0, stopped_by=0)
         self.ranks.begin_alike(self.model)
         self.precision.prepare(self.model)
@@ -115,14 +121,20 @@ class Loop:
                 stopped_by, time_to_save = self._step(stop, screen)
                 if self.progress.step % self.training.check_every == 0 and self._done() < 1:
                     self._check(screen)
-                if time_to_save:
+                if time_to_save and self._done() < 1 and not stopped_by:  # the last step is saved once it was checked
                     self._save()
             if stopped_by:
                 self._keep_something()
             else:
                 self._check(screen)
+                stopped_by = int(self.ranks.most(stop.signal))
             self._save()
         return Report(self.progress, self.progress.step - first_step, stopped_by)
+
+    @property
+    def ended(self) -> bool:
+        """Whether a resumed run has nothing left to do."""
+        return self._done() >= 1 and self.folder.has_weights
 
     def _done(self) -> float:
         return self.training.done(self.progress.step, self.progress.seconds, self.data.steps_per_epoch)

@@ -2,18 +2,17 @@
 
 from pathlib import Path
 
+from regard.core.files import replacing
 from regard.run import is_final, read_metrics
 
 
 def plot_losses(run: Path) -> None:
     """Draw `loss.png` in a run folder from its metrics."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     metrics = read_metrics(run)
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
     for name, label in (("loss", "training"), ("valid", "validation")):
         points = [(line["step"], line[name]) for line in metrics if name in line and not is_final(line, name)]
         if points:
@@ -24,5 +23,5 @@ def plot_losses(run: Path) -> None:
         axes.set_yscale("log")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
-    figure.savefig(run / "loss.png", dpi=120)
-    plt.close(figure)
+    with replacing(run / "loss.png") as file:
+        figure.savefig(file, dpi=120, format="png")

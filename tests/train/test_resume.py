@@ -17,6 +17,7 @@ import torch
 
 from regard.core.errors import ConfigError, UserError
 from regard.models import GPT
+from regard.parts import Learned
 from regard.recipes import train_translator
 from regard.run import RunFolder, load_run, read_metrics
 from regard.train.loop import Loop
@@ -224,6 +225,10 @@ def test_a_plan_that_cannot_work_costs_nothing(run: Path):
         train_tiny(run, resume=True, accumulate=99, steps=14)
     with pytest.raises(ConfigError, match="choose one"):
         train_translator(tiny_plan(), run, resume=True, overwrite=True)
+    with pytest.raises(ConfigError, match="the table of positions 2"):
+        train_translator(
+            replace(tiny_plan(), model=replace(tiny_plan().model, position=Learned(2))), run, overwrite=True
+        )
     assert weights_of(run) == before
     assert train_tiny(run, resume=True, steps=14).progress.step == 14
 
@@ -232,6 +237,47 @@ def test_a_folder_that_was_killed_before_its_config_can_be_used(tmp_path: Path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".config.yaml.99.part").write_text("half")
     assert train_tiny(tmp_path / "run", resume=True).progress.step == 12
+
+
+def test_the_last_checkpoint_knows_of_the_last_check(run: Path):
+    """Saved before it, it would take a worse loss for the best once the run goes on."""
+    last = json.loads((RunFolder(run).checkpoints()[-1] / "progress.json").read_text())
+    assert last["best"] == min(line["valid"] for line in read_metrics(run) if "valid" in line)
+
+
+def test_a_run_killed_while_it_is_scored_is_scored_when_resumed(run: Path, capsys: pytest.CaptureFixture):
+    card = (run / "card.md").read_text()
+    (run / "card.md").unlink()
+    train_tiny(run, resume=True)
+    assert (run / "card.md").read_text() == card
+    train_tiny(run, resume=True)
+    assert "had already ended, at step 12" in capsys.readouterr().err
+
+
+def test_what_somebody_put_beside_a_run_does_not_keep_it_from_going_on(run: Path):
+    (run / "curve.png").write_text("mine")
+    assert train_tiny(run, resume=True, steps=14).progress.step == 14
+    with pytest.raises(UserError, match="which is not a run's"):
+        train_translator(tiny_plan(), run, overwrite=True)
+    assert (run / "curve.png").read_text() == "mine"
+
+
+def test_a_resumed_text_keeps_its_tokenizer_and_what_it_measures_by(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Also where its tokens were removed and the text has changed since: the weights know no other ids."""
+    text, valid, out = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "run"
+    text.write_text("to be or not to be " * 100)
+    valid.write_text("not to be or to be " * 20)
+    small = ["--model.width", 16, "--model.layers", 1, "--model.heads", 2, "--data.length", 8]
+    assert regard("train", "lm", "--data", text, "--valid", valid, "--out", out, "--steps", 2, *small) == 0
+    before = (out / "tokenizer.json").read_text()
+    shutil.rmtree(out / "tokens")
+    text.write_text("zebras or not to be " * 100)
+    capsys.readouterr()
+    assert regard("train", "lm", "--data", text, "--out", out, "--resume", "--steps", 4) == 0
+    assert (out / "tokenizer.json").read_text() == before
+    assert str(valid) in (out / "config.yaml").read_text()
+    assert regard("train", "lm", "--data", valid, "--out", out, "--resume", "--steps", 5) == 0
+    assert "a resumed run goes on with its own data" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [".lock", "metrics.jsonl"])
