@@ -25,11 +25,7 @@ LEARNED = {
     "multi30k_de_en_rnn": ("the same, `--model rnn`", "bleu_lower", "BLEU, lower-cased"),
     "sst2": ("SST-2, GLUE's development set, from scratch", "accuracy", "accuracy"),
     "sms_spam": ("SMS spam, test", "accuracy", "accuracy"),
-    "debian_synopsis": (
-        "Debian package descriptions to synopses, test",
-        "rougeL",
-        "ROUGE-L ([beside](docs/jobs/summarise.md) first words)",
-    ),
+    "debian_synopsis": ("Debian package descriptions to synopses, test", "rougeL", "ROUGE-L"),
     "fashion_15min": ("Fashion-MNIST, test, 15 minutes", "accuracy", "accuracy"),
     "fashion_60min": ("Fashion-MNIST, test, an hour", "accuracy", "accuracy"),
     "digits_60s": ("scikit-learn's digits, test", "accuracy", "accuracy"),

@@ -60,7 +60,7 @@ def attention() -> None:
 def transformer() -> None:
     """Who looks at whom in the three arrangements: five tokens of each text, source first."""
     places = torch.arange(5)
-    back = Causal().at(places[:, None], places[None, :]).float()
+    back = Causal().at(places[:, None], places[None, :])[0].float()
     both_ways, never = torch.ones(5, 5), torch.zeros(5, 5)
     pair = torch.cat([torch.cat([both_ways, never], 1), torch.cat([both_ways, back], 1)])
     _, axes = plt.subplots(1, 3, figsize=(8, 3), layout="constrained")
@@ -187,6 +187,7 @@ def sparse() -> None:
     for place, (name, kind) in zip(axes, kinds.items(), strict=True):
         pattern = kind.build(1, 16).watch(q, k, v)[1][0, 0]
         square(place, (pattern > 0).float(), name)
+        place.set_aspect("equal")
         place.set_xlabel("slot" if "Linformer" in name else "key")
     axes[0].set_ylabel("query")
     save("sparse")
