@@ -7,13 +7,11 @@ from regard.run import is_final, read_metrics
 
 def plot_losses(run: Path) -> None:
     """Draw `loss.png` in a run folder from its metrics."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure  # by itself: pyplot would choose a backend, and a notebook has its own
 
     metrics = read_metrics(run)
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
     for name, label in (("loss", "training"), ("valid", "validation")):
         points = [(line["step"], line[name]) for line in metrics if name in line and not is_final(line, name)]
         if points:
@@ -25,4 +23,3 @@ def plot_losses(run: Path) -> None:
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(run / "loss.png", dpi=120)
-    plt.close(figure)
