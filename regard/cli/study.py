@@ -170,9 +170,9 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
 
     if not runs:
         raise ConfigError("study heads: name the run folders to study")
-    found = [study_run(run, batches, trees, sentences, say) for run in runs]
     asked = {"runs": list(map(str, runs)), "trees": list(map(str, trees)), "batches": batches, "sentences": sentences}
     with StudyFolder(out).open(asked) as folder:
+        found = [study_run(run, batches, trees, sentences, say) for run in runs]
         report_heads(folder.path, found, batches)
     say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
 

@@ -109,12 +109,14 @@ def predict(
     quantiles
         Of a predicted number, beside its mean.
     """
-    from regard.data.table_files import read_table, table_text, write_table
+    from regard.data.table_files import check_written, read_table, table_text, write_table
     from regard.loading import load_table
     from regard.tables.frames import named
     from regard.tables.modes import check_levels
     from regard.tables.predictions import predictions
 
+    if out is not None:
+        check_written(out)
     estimator = load_table(run)
     check_levels(quantiles)
     with named(table):
@@ -149,7 +151,7 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5) -> None:
     from regard.data.table_files import read_table
     from regard.loading import load_table
     from regard.tables.frames import named
-    from regard.tables.predictions import in_words
+    from regard.tables.predictions import in_words, tell
     from regard.tables.words import evidence_grids
 
     estimator, frame = load_table(run), read_table(table)
@@ -160,10 +162,10 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5) -> None:
         for line in estimator.columns_.surprises(asked):
             say(f"note: {line}")
         found = estimator.evidence(asked, top)
-        told = [in_words(estimator, asked, number) for number in range(len(estimator.target_names_))]
+        told = tell(estimator, asked)
     console = Console(highlight=False)
-    for name, words, (one,) in zip(estimator.target_names_, told, found if estimator.many_ else [found], strict=True):
-        console.print(f"Row {row} of {table} (the first is 0): {words}\n", markup=False, soft_wrap=True)
+    for name, own, (one,) in zip(estimator.target_names_, told, found if estimator.many_ else [found], strict=True):
+        console.print(f"Row {row} of {table} (the first is 0): {in_words(own)}\n", markup=False, soft_wrap=True)
         for grid in evidence_grids(one, frame.iloc[row], name or "target"):
             console.print(grid, "")
 

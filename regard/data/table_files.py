@@ -153,14 +153,20 @@ def from_arrow(table: pyarrow.Table) -> pd.DataFrame:
     return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
 
 
-def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """A table as a file that is whole or absent: Parquet, .tsv or .csv by its name, packed if that says so. As text it
-    is safe to open in a spreadsheet."""
+def check_written(path: Path) -> tuple[str, str]:
+    """As what a file of this name is written, and how it is packed; refused where a table cannot be."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packing = suffixes.pop() if suffixes and suffixes[-1] in PACKED else ""
     kind = suffixes[-1] if suffixes else ".csv"
     if kind not in (".csv", ".tsv", ".parquet"):
         raise ConfigError(f"{path}: a table is written as .csv, .tsv or .parquet, not {kind}")
+    return kind, packing
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """A table as a file that is whole or absent: Parquet, .tsv or .csv by its name, packed if that says so. As text it
+    is safe to open in a spreadsheet."""
+    kind, packing = check_written(path)
     if kind == ".parquet":
         stream = pyarrow.BufferOutputStream()
         pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), stream)

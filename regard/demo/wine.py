@@ -10,7 +10,7 @@ from regard.tables.compare import compare
 from regard.tables.fitting import Way
 from regard.tables.keep import save
 from regard.tables.peers import OF_SCIKIT_LEARN
-from regard.tables.predictions import in_words
+from regard.tables.predictions import in_words, tell
 from regard.tables.problem import Problem, pose
 from regard.tables.words import comparison_grid, evidence_grids
 
@@ -31,8 +31,8 @@ def show(out: Path, quick: bool, console: Console) -> int:
     save(model, out / "wine", overwrite=True, more={"table": str(known), "command": "regard demo"})
     asked = pose(new, "wine")
     row = asked.features.iloc[[0]]
-    (found,) = model.evidence(row, top=3)
-    console.print(f"\nA wine that it has not seen: {escape(in_words(model, row))}. It is a {asked.target[0]}.\n")
+    (found,), (told,) = model.evidence(row, top=3), tell(model, row)
+    console.print(f"\nA wine that it has not seen: {escape(in_words(told))}. It is a {asked.target[0]}.\n")
     for grid in evidence_grids(found, row.iloc[0], "wine"):
         console.print(grid, "")
     console.print("[dim]Weights of known rows are those of its attention: the answer is their vote.[/]")

@@ -15,14 +15,13 @@ from regard.study.ablate_report import Found, report_ablation
 from regard.study.base import TaskName, base_plan
 from regard.study.changes import CHANGES, Change, applicable
 from regard.study.folder import Job, Outcome, StudyFolder
-from regard.study.pace import CHECKS, Pace, estimate, measure_pace, steps_within
+from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_pace, steps_within
 from regard.study.pool import run_jobs
 from regard.study.prepare import prepared
 
 BASE = "base"
 MORE_SEEDS = 2  # for the base, whose spread is the measure of all others
 TOO_SLOW = 6.0  # times the base's step: with as many steps such a change would take the time of all others
-SPARE = 0.95  # of the time, for what comes between
 
 
 @dataclass(frozen=True)

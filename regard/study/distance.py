@@ -105,7 +105,7 @@ def _plan(asked: Recall, folder: Path, kind: str, steps_back: int, seed: int) ->
 
 
 def _file(folder: Path, steps_back: int, count: int, part: str) -> str:
-    place = folder / "data" / f"recall-{steps_back}.{part}.tsv"
+    place = folder / "data" / f"recall-{steps_back}.{part}-{count}.tsv"  # other steps need other texts
     if not place.exists():
         place.parent.mkdir(exist_ok=True)
         write_text(place, "".join(f"{text}\t{item}\n" for text, item in recall_pairs(steps_back, count, part)))

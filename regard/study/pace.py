@@ -21,6 +21,7 @@ STEPS = 4  # of which the first warms up
 STARTING = 5.0  # seconds in which a process starts and reads its data
 CHECKS = 4  # validations of a run
 SLOWER = 1.15  # runs side by side share memory
+SPARE = 0.95  # of the time a study has, for what comes between
 FEWEST = 20  # steps that are worth a run
 
 

@@ -23,18 +23,15 @@ class Canvas:
 def canvas(width: float, height: float, columns: int = 1) -> Iterator[Canvas]:
     """Axes to draw on (an array of them where there are several); afterwards `svg` holds the picture."""
     import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure  # by itself: pyplot would choose a backend, and a notebook has its own
 
     with matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(1, columns, figsize=(width, height), layout="constrained")
-        drawing = Canvas(figure, axes)
+        figure = Figure(figsize=(width, height), layout="constrained")
+        drawing = Canvas(figure, figure.subplots(1, columns))
         yield drawing
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
         drawing.svg = text.getvalue()
-        plt.close(figure)
 
 
 def draw_effects(effects: Sequence[tuple[str, Sequence[float], float]], unit: str) -> str:

@@ -44,12 +44,17 @@ def run_jobs(
 
 def _run(folder: StudyFolder, waiting: list[Job], processes: int, say: Say, right: bool) -> None:
     running: dict[str, subprocess.Popen[bytes]] = {}
-    left, ended, began = list(waiting), 0, time.monotonic()
+    left, ended, told, began = list(waiting), 0, 0, time.monotonic()
     with _stopping(running) as asked:
         while left or running:
             while left and len(running) < processes and not asked:
                 job = left.pop(0)
                 running[job.key] = _start(folder, job.key, right)
+            # Here and not where the signal is heard: that may be before a run that was just started is among these.
+            while told < len(asked):
+                told += 1
+                for process in running.values():
+                    process.terminate()
             for key in [key for key, process in running.items() if process.poll() is not None]:
                 code = running.pop(key).returncode
                 if not asked:
@@ -90,14 +95,11 @@ def _line(folder: StudyFolder, key: str, ended: int, of: int, seconds: float) ->
 
 @contextmanager
 def _stopping(running: Mapping[str, subprocess.Popen[bytes]]) -> Iterator[list[int]]:
-    """Whoever asks the study to stop asks its runs, which save first; whatever happens, none outlives the study."""
+    """The signals by which the study was asked to stop; whatever happens, none of its runs outlives it."""
     asked: list[int] = []
 
     def hear(number: int, frame: FrameType | None) -> None:
         asked.append(number)
-        for process in running.values():
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
 
     before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

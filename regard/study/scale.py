@@ -19,7 +19,7 @@ from regard.study.base import base_plan
 from regard.study.flops import count_parameters, training_flops
 from regard.study.folder import Job, Outcome, StudyFolder
 from regard.study.laws import Point, fit_joint
-from regard.study.pace import CHECKS, Pace, estimate, measure_pace, steps_within
+from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_pace, steps_within
 from regard.study.pool import run_jobs
 from regard.study.prepare import prepared
 from regard.study.scale_report import Scaled, report_scaling
@@ -69,9 +69,9 @@ def read_size(text: str) -> tuple[int, int]:
 def scale(asked: Scaling, out: Path, processes: int | None, say: Callable[[str], None]) -> None:
     with StudyFolder(out).open(asdict(asked)) as folder, tempfile.TemporaryDirectory() as place:
         cores = folder.settled("cores", lambda: processes or usable_cores())
-        seconds = 0.95 * 60 * asked.minutes * cores
+        seconds = SPARE * 60 * asked.minutes * cores
         sizes = asked.sizes or next(grid for least, grid in GRIDS.items() if seconds >= least)
-        base = override(base_plan("lm", asked.data, asked.valid, None, 60), asked.settings or {})
+        base = _base(asked)
         with prepared(base, Path(place) / "run") as ready:
             plans = {size: _sized(replace(base, model=ready.plan.model), size) for size in sizes}
             settled = folder.settled("settled", lambda: _settle(asked, seconds, cores, plans, ready, say))
@@ -95,17 +95,24 @@ def scale(asked: Scaling, out: Path, processes: int | None, say: Callable[[str],
         say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
 
 
+def _base(asked: Scaling) -> Plan:
+    """What all sizes share: the plain base without dropout, then what the settings say."""
+    plan = override(base_plan("lm", asked.data, asked.valid, None, 60), {"model.dropout": 0.0})
+    return override(plan, asked.settings or {})
+
+
 def _sized(plan: Plan, size: str) -> Plan:
-    """Depth and width together; the rate falls with the root of the width, as wider layers want it."""
+    """Depth and width together; the rate, given for a width of 64, falls with its root, as wider layers want it."""
     width, layers = read_size(size)
     if not isinstance(plan.model, GPT):
         raise ConfigError(
             f"model: laws are fitted of GPT, whose work can be counted, not of {type(plan.model).__name__}"
         )
-    model = replace(plan.model, width=width, layers=layers, heads=max(1, width // HEAD), dropout=0.0)
+    model = replace(plan.model, width=width, layers=layers, heads=max(1, width // HEAD))
     training = plan.training
     if isinstance(training.optimiser, AdamW):
-        training = replace(training, optimiser=replace(training.optimiser, rate=2e-3 * (64 / width) ** 0.5))
+        rate = training.optimiser.rate * (64 / width) ** 0.5
+        training = replace(training, optimiser=replace(training.optimiser, rate=rate))
     return replace(plan, model=model, training=training)
 
 

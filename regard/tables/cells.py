@@ -59,6 +59,11 @@ def _refuse(cells: pd.Series, wrong: Any, told: str) -> None:
         raise ConfigError(f"column {cells.name!r}, row {row} (counted from 0): {str(cell)[:80]!r} {told}")
 
 
+def is_gap(cell: Any) -> bool:
+    """Whether nothing is known of a cell; a list or an array of gaps is something."""
+    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
+
+
 def label(value: Any) -> Label:
     """A category as JSON keeps it: text, truth and numbers as they are, all else as text."""
     value = value.item() if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.void)) else value

@@ -79,8 +79,11 @@ class Column:
             labels = np.array([*self.categories, "?"], dtype=object)
             cells[known] = labels[np.clip(first[known].round().astype(int), 0, len(self.categories))]
         elif self.kind == "date":
-            moments = EPOCH + pd.to_timedelta(np.where(known, first, 0.0), unit="D")
-            cells[known] = moments.round("min").to_numpy(dtype=object)[known]
+            days = first.astype(np.float64)
+            if self.clock:  # in 32 bits days since 1970 step by minutes; the time of day, the last part, does not
+                days = np.round(days - numbers[:, -1]) + numbers[:, -1]
+            seconds = np.round(86_400 * np.where(known, days, 0.0))  # whole: of parts pandas makes nanoseconds
+            cells[known] = (EPOCH + pd.to_timedelta(seconds, unit="s")).to_numpy(dtype=object)[known]
         else:
             cells[known] = [float(f"{value:.7g}") for value in first[known]]  # as many digits as 32 bits hold
         return pd.Series(cells, name=self.name)

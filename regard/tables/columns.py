@@ -103,6 +103,14 @@ class Columns:
         return [(column, frame.iloc[:, places[column.name]].rename(column.name)) for column in self.columns]
 
 
+def name_features(estimator: Any, columns: Columns) -> None:
+    """Tell scikit-learn what the columns of a fitted estimator are called, if anything."""
+    if columns.named:
+        estimator.feature_names_in_ = np.array([column.name for column in columns.columns], dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):  # of an earlier fit
+        del estimator.feature_names_in_
+
+
 def _names(frame: pd.DataFrame) -> list[str]:
     return list(frame.columns) if has_names(frame) else [f"x{place}" for place in range(frame.shape[1])]
 

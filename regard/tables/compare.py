@@ -44,7 +44,7 @@ def compare(
     others: Mapping[str, Peer] | None = None,
 ) -> tuple[str, list[Compared]]:
     """The measure, and every model's, the best first; without `others` ours stand beside all that are installed."""
-    Columns.learn(problem.features, way.kinds_of(problem))
+    Columns.learn(problem.features, way.kinds_of(problem))  # wrong kinds are refused before the first model begins
     if not 2 <= folds <= len(problem.target):
         raise ConfigError(f"--folds: must be at least 2 and at most the {len(problem.target):,} rows, not {folds}")
     truth = problem.target.to_numpy()

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from regard.core.errors import ConfigError, did_you_mean
-from regard.tables.columns import Columns, as_frame
+from regard.models.in_context import InContextModel
+from regard.tables.columns import Columns, as_frame, name_features
 from regard.tables.evidence import AT_ONCE, Evidence, cell_weights, row_weights
 from regard.tables.modes import Answers, auto, check_levels, in_context, quantiles_of
 from regard.tables.own_network import own_network
@@ -77,7 +78,7 @@ class _NPT(BaseEstimator):
             raise ConfigError(f"inconsistent numbers of samples: X has {len(frame)} rows and y {len(targets[0][0])}")
         self.columns_ = Columns.learn(frame, self.kinds)
         self.n_features_in_ = frame.shape[1]
-        self._name_columns()
+        name_features(self, self.columns_)
         self.target_names_ = target_names(y, len(targets))
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.rows_ = repeat_rows(len(frame), sample_weight, self.seed_)
@@ -86,18 +87,12 @@ class _NPT(BaseEstimator):
         self.tables_ = [Table(values, category, target[self.rows_], classes) for target, classes in targets]
         more = None if unlabelled is None else self._values(unlabelled)
         with threads(self.n_jobs), torch.random.fork_rng(devices=[]):  # the caller's random numbers stay his
-            self.answers_ = [self._learn(table, self.time_limit / len(targets), more) for table in self.tables_]
+            model = None if self.mode == "trained" else table_reader(self.weights)
+            self.answers_ = [self._learn(model, table, self.time_limit / len(targets), more) for table in self.tables_]
 
-    def _name_columns(self) -> None:
-        if self.columns_.named:
-            self.feature_names_in_ = np.array([column.name for column in self.columns_.columns], dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
-
-    def _learn(self, table: Table, seconds: float, unlabelled: Tensor | None) -> Answers:
-        if self.mode == "trained":
+    def _learn(self, model: InContextModel | None, table: Table, seconds: float, unlabelled: Tensor | None) -> Answers:
+        if model is None:
             return own_network(table, self.seed_, seconds, unlabelled=unlabelled)
-        model = table_reader(self.weights)
         if self.mode == "in_context":
             return in_context(model, table, self.views, self.seed_)
         return auto(model, table, self.views, self.seed_, seconds)
@@ -224,14 +219,15 @@ class NPTRegressor(RegressorMixin, _NPT):
         self._fit(X, y, [(numbers_of(column), 0) for column in columns], sample_weight, unlabelled)
         return self
 
-    def predict(self, X: Any, quantiles: Sequence[float] | None = None) -> np.ndarray:
+    def predict(self, X: Any, quantiles: Sequence[float] | np.ndarray | None = None) -> np.ndarray:
         """The mean of each row; or a column for each of these quantiles."""
-        check_levels(quantiles or ())
+        levels = [] if quantiles is None else [float(level) for level in quantiles]
+        check_levels(levels)
         answers = self._answers(X)
         if quantiles is None:
             found = [answer[:, 0].double().numpy() for answer in answers]
         else:
-            found = [quantiles_of(answer, quantiles).double().numpy() for answer in answers]
+            found = [quantiles_of(answer, levels).double().numpy() for answer in answers]
         return np.stack(found, axis=1) if self.many_ else found[0]
 
     def evidence(self, X: Any, top: int = 5) -> Any:

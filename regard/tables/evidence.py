@@ -5,6 +5,7 @@ that the network trusts the two. A network of the table's own has no vote; there
 Cells are hidden one after the other, and what that changes in the answer is how much they mattered.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,14 +62,22 @@ def cell_weights(
     """How far the answer moves when a column's cells are hidden, as shares of all that it moves."""
     moved = []
     for rows in values.split(max(1, HIDDEN_AT_ONCE // len(columns))):
-        hidden = rows.repeat(len(columns), 1, 1)  # column, row, cell
-        for number, places in enumerate(columns):
-            hidden[number, :, places] = torch.nan
-        told = learned.answer(hidden.flatten(0, 1)).unflatten(0, hidden.shape[:2])
-        change = (told - learned.answer(rows)).abs()
+        whole = learned.answer(rows)
+        some = (columns[first : first + HIDDEN_AT_ONCE] for first in range(0, len(columns), HIDDEN_AT_ONCE))
+        change = torch.cat([(_without(learned, rows, places) - whole).abs() for places in some])
         # Of classes the probability that goes elsewhere; of a number how far its mean goes.
         far = (change.sum(2) / 2 if classes else change[:, :, 0]).T
         empty = torch.stack([rows[:, places].isnan().all(1) for places in columns], 1)
         moved.append(far.masked_fill(empty, 0.0))  # there was nothing to hide; in other company sums differ in a digit
     far = torch.cat(moved)
     return far / far.sum(1, keepdim=True).clamp(min=1e-12)
+
+
+def _without(
+    learned: Answers, rows: Float[Tensor, "row cell"], columns: Sequence[list[int]]
+) -> Float[Tensor, "column row answer"]:
+    """What is answered when each of the columns is hidden."""
+    hidden = rows.repeat(len(columns), 1, 1)  # column, row, cell
+    for number, places in enumerate(columns):
+        hidden[number, :, places] = torch.nan
+    return learned.answer(hidden.flatten(0, 1)).unflatten(0, hidden.shape[:2])

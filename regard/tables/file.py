@@ -36,7 +36,7 @@ class TableFile:
         target, classes = _numbers(problem)
         whole = Table(torch.from_numpy(cells.values), torch.from_numpy(cells.category), target, classes)
         order = torch.randperm(rows, generator=torch.Generator().manual_seed(seed_for("held out", rows)))
-        apart = max(1, round(self.valid_share * rows))
+        apart = min(rows - 1, max(1, round(self.valid_share * rows)))
         return whole.rows(order[apart:]), whole.rows(order[:apart])
 
 

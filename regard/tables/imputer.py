@@ -17,12 +17,13 @@ from torch import Tensor
 from regard.core.errors import ConfigError
 from regard.tables.cells import EPOCH, label, read_codes
 from regard.tables.column import Column
-from regard.tables.columns import Columns, as_frame
+from regard.tables.columns import Columns, as_frame, name_features
 from regard.tables.shipped import table_reader
 from regard.tables.threads import threads
 from regard.tables.views import Looks, Reader, Table
 
 MOST_CATEGORIES = 100  # of a column to choose from: the commonest
+MOST_READERS = 4  # that are kept: each holds what it has read of the whole table
 
 
 class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -63,7 +64,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         frame = as_frame(X)
         self.columns_ = Columns.learn(frame, self.kinds)
         self.n_features_in_ = frame.shape[1]
-        self._name_columns()
+        name_features(self, self.columns_)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.values_ = torch.from_numpy(self.columns_.encode(frame).values)
         self.labels_ = [
@@ -107,7 +108,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.labels_[place][answer.astype(int)] if is_category else answer
 
     def _reader(self, place: int) -> Reader:
-        """The table with this column as its target: read when it is first needed, then kept."""
+        """The table with this column as its target: read when it is first needed, then kept for a while."""
         if place not in self._readers:
             own = self.columns_.places()[place]
             others = [cell for cell in range(self.values_.shape[1]) if cell not in own]
@@ -122,6 +123,8 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             else:
                 chosen = ~target.isnan()
             table = Table(self.values_[chosen][:, others], category, target[chosen], classes)
+            if len(self._readers) >= MOST_READERS:
+                self._readers.pop(next(iter(self._readers)))  # the oldest
             self._readers[place] = Reader(self.network_, table, Looks(self.views), self.seed_)
         return self._readers[place]
 
@@ -130,12 +133,6 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         codes = self.values_[:, self.columns_.places()[place][0]]
         found, counts = codes[~codes.isnan()].unique(return_counts=True)
         return found[counts.argsort(descending=True, stable=True)[:MOST_CATEGORIES]].sort().values
-
-    def _name_columns(self) -> None:
-        if self.columns_.named:
-            self.feature_names_in_ = np.array([column.name for column in self.columns_.columns], dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, which `regard.load` takes. It holds the known rows."""
@@ -171,9 +168,9 @@ def _put(cells: pd.Series, gaps: Bool[np.ndarray, " row"], found: np.ndarray, co
     """A column with its gaps filled, of the type that it had."""
     kind = cells.dtype
     if column.kind == "date":
-        zone = getattr(kind, "tz", None)
-        moments = pd.Series(EPOCH + pd.to_timedelta(found, unit="D")).dt.round("min" if column.clock else "D")
-        new = moments.dt.tz_localize(zone) if zone is not None else moments
+        whole = np.round(1440 * found) if column.clock else np.round(found)  # of parts pandas makes nanoseconds
+        moments = pd.Series(EPOCH + pd.to_timedelta(whole, unit="min" if column.clock else "D"))
+        new = _in_zone(moments, getattr(kind, "tz", None), column.zone)
         if not pd.api.types.is_datetime64_any_dtype(kind):  # dates as text, or as Python has them
             new = moments.dt.strftime("%Y-%m-%d %H:%M" if column.clock else "%Y-%m-%d")
     elif pd.api.types.is_timedelta64_dtype(kind):
@@ -192,6 +189,15 @@ def _put(cells: pd.Series, gaps: Bool[np.ndarray, " row"], found: np.ndarray, co
         return filled.astype(kind)
     except (TypeError, ValueError):  # a column that is empty here has no type worth keeping
         return filled.infer_objects()
+
+
+def _in_zone(moments: pd.Series, zone: Any, learned: str) -> pd.Series:
+    """What a clock of the zone that was learned shows, as moments of the column's own zone, where it has one."""
+    if zone is None:
+        return moments
+    summer = np.ones(len(moments), dtype=bool)  # of an hour that comes twice the first; one that is left out has ended
+    there = moments.dt.tz_localize(learned or zone, ambiguous=summer, nonexistent="shift_forward")
+    return there.dt.tz_convert(zone)
 
 
 def _like(given: Any, frame: pd.DataFrame) -> Any:

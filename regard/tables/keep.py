@@ -21,7 +21,7 @@ from regard.core.version import VERSION
 from regard.models import NPT, InContext
 from regard.run import COLUMNS, CONFIG, TABLE, WEIGHTS, RunFolder, read_config, set_weights
 from regard.tables.cells import label
-from regard.tables.columns import Columns
+from regard.tables.columns import Columns, name_features
 from regard.tables.estimator import NPTClassifier, NPTRegressor
 from regard.tables.imputer import NPTImputer
 from regard.tables.modes import Answers, Blend
@@ -42,7 +42,8 @@ def save(estimator: Any, path: Path, *, overwrite: bool = False, more: Mapping[s
         for place, (part, share) in enumerate(_parts(answers)):
             looks = asdict(part.looks) if isinstance(part, Reader) else {}
             learned[-1].append({"share": share, **looks, "model": to_dict(part.model.config)})
-            weights.update({f"{number}.{place}.{name}": value for name, value in part.model.state_dict().items()})
+            own = part.model.state_dict()  # copied, as targets may share a network and a file takes no tensor twice
+            weights.update({f"{number}.{place}.{name}": value.clone() for name, value in own.items()})
     table = {"values": estimator.tables_[0].values, "category": estimator.tables_[0].category, "rows": estimator.rows_}
     table.update({f"target.{number}": own.target for number, own in enumerate(estimator.tables_)})
     for number, answers in enumerate(estimator.answers_):
@@ -98,7 +99,7 @@ def _load_imputer(path: Path, config: Mapping[str, Any]) -> NPTImputer:
         imputer = NPTImputer(**config["settings"])
         imputer.columns_ = Columns.from_dict(read_json(path / COLUMNS))
         imputer.n_features_in_ = len(imputer.columns_.columns)
-        imputer._name_columns()
+        name_features(imputer, imputer.columns_)
         imputer.seed_ = int(config["seed"])
         imputer.values_ = tensors.load(path / TABLE)["values"]
         imputer.labels_ = [np.array([*own, None], dtype=object)[:-1] for own in config["labels"]]
@@ -123,7 +124,7 @@ def _load(path: Path, config: Mapping[str, Any]) -> Estimator:
         ]
         estimator.answers_ = _answers(estimator, config["model"], tensors.load(path / WEIGHTS), table, path)
         estimator.n_features_in_ = len(estimator.columns_.columns)
-        estimator._name_columns()
+        name_features(estimator, estimator.columns_)
         if isinstance(estimator, NPTClassifier):
             labels = [np.array(own["labels"], dtype=own["kind"]) for own in targets]
             estimator.classes_ = labels if estimator.many_ else labels[0]

@@ -27,7 +27,8 @@ class Neighbourhoods:
 
 
 def find_neighbourhoods(states: Float[Tensor, "row width"], near: int, seed: int) -> Neighbourhoods:
-    """Middles by k-means, one for about half as many rows as are `near`, so that neighbourhoods overlap."""
+    """Middles by k-means, one for about half as many rows as are `near`, so that neighbourhoods overlap; but no more
+    than `MOST_PLACES`, so that in a large table they lie apart."""
     count = max(2, min(MOST_PLACES, 2 * len(states) // near))
     middles = states[torch.randperm(len(states), generator=torch.Generator().manual_seed(seed))[:count]]
     for _ in range(ROUNDS):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from regard.tables.estimator import NPTClassifier, NPTRegressor
+from regard.tables.modes import check_levels, quantiles_of
 
 LEVELS = (0.05, 0.5, 0.95)
 
@@ -19,6 +20,7 @@ class Told:
     answers: np.ndarray  # of each row
     names: list[str]  # of classes, or of quantiles
     values: np.ndarray  # of each row and name
+    classifies: bool
 
 
 def tell(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: Sequence[float] = LEVELS) -> list[Told]:
@@ -31,12 +33,14 @@ def tell(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: S
         parts = zip(estimator.classes_, chances, strict=True) if estimator.many_ else [(estimator.classes_, chances)]
         found = [(labels[own.argmax(1)], [f"p_{label}" for label in labels], own) for labels, own in parts]
     else:
-        means, bounds = estimator.predict(frame), estimator.predict(frame, quantiles=levels)
+        check_levels(levels)
         names = [f"q{100 * level:g}" for level in levels]
-        if not estimator.many_:
-            means, bounds = means[:, None], bounds[:, None]
-        found = [(means[:, place], names, bounds[:, place]) for place in range(means.shape[1])]
-    return [Told(target, *own) for target, own in zip(targets, found, strict=True)]
+        found = [  # one answer holds the mean and the quantiles
+            (own[:, 0].double().numpy(), names, quantiles_of(own, levels).double().numpy())
+            for own in estimator._answers(frame)
+        ]
+    classifies = isinstance(estimator, NPTClassifier)
+    return [Told(target, *own, classifies) for target, own in zip(targets, found, strict=True)]
 
 
 def predictions(
@@ -56,10 +60,9 @@ def _short(values: np.ndarray) -> pd.Series:
     return pd.Series([float(f"{value:.7g}") for value in values] if values.dtype == np.float64 else values)
 
 
-def in_words(estimator: NPTClassifier | NPTRegressor, row: pd.DataFrame, number: int = 0) -> str:
-    """The prediction of one target for one row, and how sure it is."""
-    told = tell(estimator, row)[number]
+def in_words(told: Told) -> str:
+    """The prediction of one target for the first row, and how sure it is."""
     answer, values = told.answers[0], told.values[0]
-    if isinstance(estimator, NPTClassifier):
+    if told.classifies:
         return f"{told.target} is {answer} with a probability of {values.max():.0%}"
     return f"{told.target} is {answer:g}, in nine cases of ten between {values[0]:g} and {values[-1]:g}"

@@ -14,9 +14,11 @@ def threads(jobs: int | None) -> Iterator[None]:
     """So many while this lasts; None: as many as torch has; -1: all cores, -2: all but one."""
     if jobs == 0:
         raise ConfigError("n_jobs: must be at least 1, or -1 for all cores, not 0")
+    if jobs is None:
+        yield
+        return
     before = torch.get_num_threads()
-    if jobs is not None:
-        torch.set_num_threads(jobs if jobs > 0 else max(1, usable_cores() + 1 + jobs))
+    torch.set_num_threads(jobs if jobs > 0 else max(1, usable_cores() + 1 + jobs))
     try:
         yield
     finally:

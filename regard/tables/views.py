@@ -17,7 +17,7 @@ from torch import Generator, Tensor
 
 from regard.core.machine import seed_for
 from regard.models.in_context import COLUMN_CODE, InContextModel, Known
-from regard.tables.neighbourhoods import Neighbourhoods, find_neighbourhoods
+from regard.tables.neighbourhoods import MOST_PLACES, Neighbourhoods, find_neighbourhoods
 from regard.tables.target import Scale
 from regard.tasks.read_table import class_chances
 
@@ -98,10 +98,15 @@ def _filled(values: Float[Tensor, "row column"]) -> Float[Tensor, "filled column
     return torch.cat([values, values[-1:].expand(spare, -1)])
 
 
+def rows_at_once(table: Table) -> int:
+    """How many rows are read at once: fewer where each cell says something about very many classes."""
+    labels = max(table.classes, 1) * min(table.values.shape[1], MOST_COLUMNS)
+    return min(MOST_ROWS, max(MOST_ROWS // 10, LABELS_AT_ONCE // labels))
+
+
 def _some_rows(table: Table, chance: Generator) -> Tensor:
     """All of them or, of a large table, a part in which rare classes are not lost."""
-    count, columns = table.values.shape
-    most = min(MOST_ROWS, max(MOST_ROWS // 10, LABELS_AT_ONCE // (max(table.classes, 1) * min(columns, MOST_COLUMNS))))
+    count, most = len(table.values), rows_at_once(table)
     if count <= most:
         return torch.arange(count)
     keys = torch.rand(count, generator=chance)
@@ -182,15 +187,13 @@ class Reader:
     @torch.inference_mode()
     def passes(self, number: int, values: Tensor) -> Iterator[tuple[Tensor, Tensor, Known]]:
         """Which of the asked rows are answered together, the known rows that they see, and what was read of those."""
-        view = self.views[number]
-        at_once = max(1, CELLS_AT_ONCE // ((len(view.columns) + 4) * (1 + self.table.classes // 30)))
         groups = [(WHOLE, torch.arange(len(values)))]
         if self.looks.local and number == LOCAL and len(self.table.values) > MOST_ROWS:
             places = self._neighbourhoods(number).of(self._states(number, values))
             groups = [(place, (places == place).nonzero()[:, 0]) for place in places.unique().tolist()]
         for place, rows in groups:
             shown, known = self._read(number, place)
-            for part in rows.split(at_once):
+            for part in rows.split(self._asked_at_once(self.views[number])):
                 yield part, shown, known
 
     def _read(self, number: int, place: int) -> tuple[Tensor, Known]:
@@ -204,7 +207,7 @@ class Reader:
                 view.see(table.values), table.category[view.columns][None], view.show(table.target),
                 table.classes, view.codes,
             )  # fmt: skip
-            if len(self._known) >= max(MOST_KEPT, len(self.views)):
+            if len(self._known) >= max(MOST_KEPT, len(self.views) + MOST_PLACES):
                 self._known.pop(next(iter(self._known)))  # the one that was not asked for longest
         self._known[number, place] = kept
         return kept
@@ -213,7 +216,7 @@ class Reader:
         """The rows of a neighbourhood and, for the wider picture, some of the whole table."""
         near = self._neighbourhoods(number).rows[place]
         wide = self.views[number].rows
-        some = wide[:: max(1, len(wide) // (MOST_ROWS - len(near)))]
+        some = wide[:: -(-len(wide) // (rows_at_once(self.table) - len(near)))]
         return torch.cat([near, some]).unique()
 
     def _neighbourhoods(self, number: int) -> Neighbourhoods:
@@ -222,7 +225,7 @@ class Reader:
                 torch.linspace(0, len(self.table.values) - 1, min(len(self.table.values), MOST_SOUGHT)).round().long()
             )
             states = self._states(number, self.table.values[some])
-            found = find_neighbourhoods(states, MOST_ROWS * 2 // 3, seed_for("near", number))
+            found = find_neighbourhoods(states, rows_at_once(self.table) * 2 // 3, seed_for("near", number))
             self._near[number] = replace(found, rows=some[found.rows])
         return self._near[number]
 
@@ -230,8 +233,13 @@ class Reader:
         """What the network makes of the cells of each row, from the part of the table that the view reads whole."""
         view = self.views[number]
         _, known = self._read(number, WHOLE)
-        at_once = max(1, CELLS_AT_ONCE // (len(view.columns) + 4))
-        return torch.cat([self.model.see(known, view.see(part))[0][0] for part in values.split(at_once)])
+        parts = values.split(self._asked_at_once(view))
+        return torch.cat([self.model.see(known, view.see(part))[0][0] for part in parts])
+
+    def _asked_at_once(self, view: View) -> int:
+        """Rows that one pass can answer, in whole blocks: what their cells say about each class takes room too."""
+        rows = CELLS_AT_ONCE // ((len(view.columns) + 4) * (1 + self.table.classes // 30))
+        return max(BLOCK, rows - rows % BLOCK)
 
     def _plain(self, view: View, answer: Tensor) -> Tensor:
         """An answer of the network in the words of the table."""

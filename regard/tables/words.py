@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.run import read_config
-from regard.tables.cells import label
+from regard.tables.cells import is_gap, label
 from regard.tables.columns import Columns
 from regard.tables.compare import Compared
 from regard.tables.estimator import NPTClassifier, NPTRegressor
@@ -32,7 +32,7 @@ def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Tab
 
 
 def _cell(cell: Any) -> str:
-    if cell is None or cell is pd.NA or cell != cell:
+    if is_gap(cell):
         return "–"
     text = f"{cell:.6g}" if isinstance(cell, float) else str(label(cell))
     return (text if len(text) <= 40 else text[:39] + "…").replace("[", "\\[")  # rich reads brackets as styles

@@ -11,13 +11,11 @@ SHADES = " ░▒▓█"
 
 def draw(pattern: Float[Tensor, "target source"], target: Sequence[str], source: Sequence[str], path: Path) -> None:
     """A heat map: a row for each written token, a column for each token read."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure  # by itself: pyplot would choose a backend, and a notebook has its own
 
     size = 1.2 + 0.24 * len(source), 1.0 + 0.24 * len(target)
-    figure, axes = plt.subplots(figsize=size, layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
     axes.imshow(pattern.cpu(), cmap="viridis", vmin=0, aspect="equal")
     axes.set_xticks(range(len(source)), source)
     axes.set_yticks(range(len(target)), target)
@@ -26,7 +24,6 @@ def draw(pattern: Float[Tensor, "target source"], target: Sequence[str], source:
     axes.set_xlabel("read")
     axes.set_ylabel("written")
     figure.savefig(path, dpi=150)
-    plt.close(figure)
 
 
 def as_text(pattern: Float[Tensor, "target source"], target: Sequence[str], source: Sequence[str]) -> str:

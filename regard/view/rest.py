@@ -8,6 +8,7 @@ import pandas as pd
 
 from regard.core.errors import ConfigError
 from regard.tables import NPTClassifier, NPTRegressor
+from regard.tables.cells import is_gap
 from regard.tables.column import Column
 from regard.tables.predictions import in_words, tell
 from regard.view.recording import Given
@@ -55,7 +56,7 @@ def rest(estimator: Estimator, given: Given) -> Rest:
         )
     )
     columns = tuple((str(name), float(weight)) for name, weight in evidence.columns.items())
-    names, told = tuple(map(str, cells.columns)), in_words(estimator, frame)
+    names, told = tuple(map(str, cells.columns)), in_words(first)
     return Rest(given, told, plain, first.target, chances, names, rows, columns, notes)
 
 
@@ -92,7 +93,7 @@ def _cell(column: Column, text: str) -> Any:
 
 
 def _word(cell: Any) -> str:
-    if cell is None or cell is pd.NaT or (isinstance(cell, float) and cell != cell):
+    if is_gap(cell):
         return ""
     if isinstance(cell, pd.Timestamp):
         return str(cell.date()) if cell == cell.normalize() else str(cell)

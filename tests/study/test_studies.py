@@ -8,13 +8,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
+import matplotlib
 import pytest
 
+from regard.data.pair_files import PairFiles
 from regard.run import read_metrics
 from regard.study import pool
+from regard.study.base import base_plan
+from regard.study.distance import Recall, _plan
 from regard.study.folder import Job, Outcome, StudyFolder
+from regard.study.plots import draw_lines
+from regard.study.scale import Scaling, _base, _sized
 from regard.study.work import work
+from regard.train import AdamW
 from tests.command import regard
 from tests.images.make import write_classes
 
@@ -99,13 +107,23 @@ def test_a_table_is_taken_apart_too(here: Path):
 
 def test_a_scaling_study_foretells_before_it_checks(here: Path):
     words = ["--data", "text.txt", "--out", "s", "--steps", 16, "--sizes", "4x1", "8x1", "16x1", "16x2"]
-    assert regard("study", "scale", *words, "--data.length=16", "--training.batch=4") == 0
+    settings = ["--data.length=16", "--training.batch=4", "--training.optimiser.rate=1e-3", "--model.dropout=0.2"]
+    assert regard("study", "scale", *words, *settings) == 0
     foretold, last = (here / "s" / "prediction.json"), (here / "s" / "outcomes" / "16x2@16-0.json")
     assert foretold.stat().st_mtime_ns < last.stat().st_mtime_ns
     assert set(json.loads(foretold.read_text())["loss"]) == {"value", "low", "high"}
     told = (here / "s" / "report.md").read_text()
     assert "inside that interval" in told or "outside that interval" in told
     assert len(list((here / "s" / "outcomes").iterdir())) == 3 * 4 + 1
+    plan = StudyFolder(here / "s").plan("16x2@16-0")
+    assert plan.training.optimiser == AdamW(rate=2e-3), "for a width of 64 it was 1e-3"
+    assert plan.model.dropout == 0.2
+
+
+def test_scaling_has_a_rate_and_no_dropout_of_its_own(here: Path):
+    plan = _sized(_base(Scaling(("text.txt",))), "256x6")
+    assert plan.training.optimiser == AdamW(rate=1e-3)
+    assert plan.model.dropout == 0.0
 
 
 def test_a_study_of_distance_asks_every_model_at_every_distance(here: Path):
@@ -114,6 +132,14 @@ def test_a_study_of_distance_asks_every_model_at_every_distance(here: Path):
     told = (here / "s" / "report.md").read_text()
     assert "| transformer |" in told
     assert "| RNN | 32 |" in told
+
+
+def test_texts_to_recall_are_those_of_the_steps(tmp_path: Path):
+    """A study that was stopped before its first run may be asked for other steps in the same folder."""
+    for steps in (2, 3):
+        data = _plan(Recall(steps=steps), tmp_path, "rnn", 4, 0).data
+        assert isinstance(data, PairFiles)
+        assert len(Path(data.train[0]).read_text().splitlines()) == 32 * steps
 
 
 def test_heads_of_a_run_with_trees(here: Path):
@@ -126,6 +152,12 @@ def test_heads_of_a_run_with_trees(here: Path):
     assert len(found["heads"]) == 2
     assert found["offset"] == [-1, 1.0], "only the word that hangs from one before it is asked for"
     assert "delimiter" in (here / "s" / "report.md").read_text()
+
+
+def test_a_folder_that_is_taken_is_refused_before_heads_are_measured(here: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regard.study.heads.study_heads", lambda *_: pytest.fail("all that would be for nothing"))
+    (here / "s").write_text("mine")
+    assert regard("study", "heads", "lm", "--out", "s") == 1
 
 
 @pytest.mark.parametrize("task", ["fill", "summarise", "image"])
@@ -186,6 +218,27 @@ def test_a_run_that_fails_is_named_with_what_it_said(tmp_path: Path):
     folder.end("base-0", Outcome(2.0, 4, 1.0))
     pool._check(folder, "base-0", 0)
     assert folder.outcome("base-0") == Outcome(2.0, 4, 1.0)
+
+
+def test_a_run_that_was_just_started_hears_once_that_the_study_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A second signal would end it before it saves."""
+    process = Mock(returncode=0)
+    process.poll.side_effect = [None, None, 0]
+
+    def start(*_: object) -> Mock:
+        signal.raise_signal(signal.SIGINT)  # before anybody knows of the process
+        return process
+
+    monkeypatch.setattr(pool, "_start", start)
+    job = Job("base", 0, base_plan("lm", ("text.txt",), (), None, 1.0))
+    with pytest.raises(pool.StoppedError):
+        pool.run_jobs(StudyFolder(tmp_path / "s").open({}), [job], 1, lambda line: None)
+    assert process.terminate.call_count == 1
+
+
+def test_a_plot_leaves_the_backend_of_a_notebook_as_it_is(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(matplotlib, "use", lambda *_: pytest.fail("it was chosen already"))
+    assert draw_lines({"a": [(1.0, 2.0), (2.0, 3.0)]}, "x", "y").count("<svg") == 1
 
 
 @pytest.mark.timeout(280)

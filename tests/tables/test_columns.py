@@ -402,6 +402,15 @@ def test_dates_of_all_times():
         assert columns.columns[0].seen == "1500-01-01 to 9999-12-31"
 
 
+def test_moments_come_back_to_the_second():
+    """Days since 1970 alone would be off by more than a minute in 32 bits."""
+    moments = pd.Series(pd.to_datetime(["2024-05-17 23:59:59", "1969-07-20 20:17:40", "9999-12-31 00:00:01", None]))
+    columns = learn(moments)
+    found = columns.decode(columns.encode(pd.DataFrame({"x": moments})).values)["x"]
+    assert found[:3].tolist() == moments[:3].tolist()
+    assert pd.isna(found[3])
+
+
 def test_names_that_are_no_text_are_names_still():
     cells = np.arange(6.0).reshape(2, 3)
     years = pd.DataFrame(cells, columns=[2022, 2023, 2024])

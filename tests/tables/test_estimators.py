@@ -7,7 +7,9 @@ import time
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -25,7 +27,7 @@ from regard.core.errors import ConfigError, UserError
 from regard.models.in_context import InContextModel
 from regard.models.npt import NPTModel
 from regard.parts.taps import listen
-from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, evidence, own_network
+from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, estimator, evidence, own_network
 from regard.tables.own_network import OwnNetwork
 from regard.tasks.read_table import LEAST
 from tests.tables.conftest import write_tiny_reader
@@ -229,6 +231,11 @@ def test_cells_are_weighed_by_hiding_them_one_after_the_other(monkeypatch: pytes
         monkeypatch.setattr(evidence, "HIDDEN_AT_ONCE", 2 * len(places))  # rows of several parts
         found = evidence.cell_weights(learned, values, places, classes)
         torch.testing.assert_close(found, expected / expected.sum(1, keepdim=True), rtol=0, atol=1e-3)
+        monkeypatch.setattr(evidence, "HIDDEN_AT_ONCE", 3)  # and columns too
+        answer = Mock(side_effect=learned.answer)
+        again = evidence.cell_weights(SimpleNamespace(answer=answer), values, places, classes)
+        torch.testing.assert_close(again, found, rtol=0, atol=1e-4)
+        assert max(len(call.args[0]) for call in answer.call_args_list) == 3
         empty = torch.stack([values[:, own].isnan().all(1) for own in places], 1)
         assert empty.any()
         assert not found[empty].any()
@@ -357,6 +364,34 @@ class TestLargeTables:
         fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, labels)
         for found in fitted.evidence(some_table(5, seed=1)[0], top=400):
             assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-4)
+
+    def test_what_was_read_of_neighbourhoods_is_kept_beside_the_views(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("regard.tables.views.MOST_KEPT", 4)
+        monkeypatch.setattr("regard.tables.views.MOST_PLACES", 20)
+        frame, labels, _ = some_table(400)
+        fitted = NPTClassifier(mode="in_context", views=4, random_state=0).fit(frame, labels)
+        fitted.predict(frame)
+        monkeypatch.setattr(InContextModel, "read", lambda *_: pytest.fail("it has been read"))
+        fitted.predict(frame)
+
+    def test_very_many_classes_are_read_and_asked_in_smaller_parts(self, monkeypatch: pytest.MonkeyPatch):
+        classes, columns = 60, 4
+        monkeypatch.setattr("regard.tables.views.LABELS_AT_ONCE", 31 * classes * columns)
+        monkeypatch.setattr("regard.tables.views.CELLS_AT_ONCE", 150 * (columns + 4) * (1 + classes // 30))
+        asked, see = [], InContextModel.see
+
+        def counted(self: InContextModel, known: Any, values: torch.Tensor) -> Any:
+            asked.append(values.shape[1])
+            return see(self, known, values)
+
+        monkeypatch.setattr(InContextModel, "see", counted)
+        table = np.random.default_rng(0).normal(size=(400, columns))
+        fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(table, np.arange(400) % classes)
+        (reader,) = fitted.answers_[0].readers
+        for _, shown, _ in reader.passes(1, reader.table.values):
+            assert len(shown) <= 31
+        reader.answer(reader.table.values)
+        assert max(asked) == 128, "whole blocks"
 
 
 def trusting(fitted: Any, bias: float) -> Any:
@@ -555,18 +590,36 @@ def test_quantiles_that_are_none():
         NPTRegressor(**QUICK).fit(frame, target).predict(frame, quantiles=[2.0, 1.0])
 
 
+def test_quantiles_may_be_an_array():
+    frame, _, target = some_table()
+    fitted = NPTRegressor(**QUICK).fit(frame, target)
+    levels = [0.1, 0.9]
+    assert (fitted.predict(frame, quantiles=np.array(levels)) == fitted.predict(frame, quantiles=levels)).all()
+
+
 def test_threads_are_as_before(monkeypatch: pytest.MonkeyPatch):
     frame, labels, _ = some_table()
     seen = []
     monkeypatch.setattr(torch, "set_num_threads", seen.append)
     NPTClassifier(**QUICK, n_jobs=2).fit(frame, labels)
     assert seen == [2, torch.get_num_threads()]
+    seen.clear()
+    NPTClassifier(**QUICK).fit(frame, labels)
+    assert seen == [], "what nobody set need not be set back, over what another thread chose meanwhile"
 
 
 def test_the_weights_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr("regard.tables.shipped.FOLDER", tmp_path)
     with pytest.raises(UserError, match="mode trained"):
         NPTClassifier(**QUICK).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_the_weights_are_loaded_once_for_all_targets(monkeypatch: pytest.MonkeyPatch):
+    frame, _, target = some_table()
+    load = Mock(side_effect=estimator.table_reader)
+    monkeypatch.setattr(estimator, "table_reader", load)
+    NPTRegressor(**QUICK).fit(frame, np.stack([target, -target], 1))
+    assert load.call_count == 1
 
 
 def test_weights_of_ones_own_are_used_and_kept(tmp_path: Path):

@@ -16,6 +16,7 @@ import regard
 from regard.core.errors import ConfigError
 from regard.models.in_context import InContextModel
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tables.imputer import MOST_READERS
 
 ROWS = 40
 RANDOM = np.random.default_rng(0)
@@ -147,6 +148,42 @@ def test_what_is_kept_fills_the_same(tmp_path: Path):
     fitted.save(tmp_path / "run")
     for other in (pickle.loads(pickle.dumps(fitted)), regard.load(tmp_path / "run")):
         pd.testing.assert_frame_equal(other.transform(frame), expected)
+
+
+def test_few_of_the_columns_stay_read_and_fill_the_same_when_read_anew():
+    frame = with_gaps()
+    fitted = NPTImputer(views=1, random_state=0).fit(frame)
+    first = fitted.transform(frame)
+    assert len(fitted._readers) == MOST_READERS < frame.shape[1]
+    pd.testing.assert_frame_equal(fitted.transform(frame), first)
+
+
+def around(middle: str, zone: str) -> pd.DataFrame:
+    """A moment before, one after, and a gap: on the clock of the zone `middle` lies between the two."""
+    moments = pd.Timestamp(middle) + pd.to_timedelta([-24, 24, None], unit="h")
+    return pd.DataFrame({"when": moments.tz_localize(zone)})
+
+
+@pytest.mark.parametrize(
+    ("middle", "filled"),
+    [("2024-10-27 02:15", "2024-10-27 02:15+02:00"), ("2024-03-31 02:15", "2024-03-31 03:00+02:00")],
+    ids=["an hour that comes twice", "an hour that is left out"],
+)
+def test_moments_of_an_hour_in_which_clocks_change(middle: str, filled: str):
+    assert NPTImputer().fit_transform(around(middle, "Europe/Berlin"))["when"][2] == pd.Timestamp(filled)
+
+
+def test_moments_beyond_what_nanoseconds_can_count():
+    moments = pd.to_datetime(pd.Series(["9999-12-31 12:00", "9999-12-01 12:00", None]))
+    filled = NPTImputer().fit_transform(pd.DataFrame({"until": moments}))["until"]
+    assert filled[2] == pd.Timestamp("9999-12-16 12:00")
+
+
+def test_moments_of_another_zone_are_filled_on_the_clock_that_was_learned():
+    learned, other = (around("2024-07-01 12:00", zone) for zone in ("UTC", "Europe/Berlin"))
+    filled = NPTImputer().fit(learned).transform(other)["when"]
+    assert filled.dtype == other["when"].dtype
+    assert filled[2] == pd.Timestamp("2024-07-01 12:00", tz="UTC")
 
 
 def test_what_cannot_be_meant_is_refused():

@@ -3,10 +3,14 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_score
 
@@ -14,11 +18,14 @@ import regard
 from regard.core.errors import UserError
 from regard.data.table_files import read_table
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tables.cells import is_gap
 from regard.tables.compare import compare
 from regard.tables.evidence import Evidence
+from regard.tables.file import TableFile
 from regard.tables.fitting import Way, _learned
+from regard.tables.predictions import LEVELS, tell
 from regard.tables.problem import pose
-from regard.tables.scores import class_scores, number_scores
+from regard.tables.scores import auc, class_scores, number_scores
 from regard.tables.words import _about_rows
 from tests.command import regard as command
 
@@ -153,6 +160,16 @@ def test_predict_gives_what_the_library_gives(run: Path, houses: Path, tmp_path:
     assert list(pd.read_parquet(tmp_path / "found.parquet")) == ["price", "price_q2.5"]
 
 
+def test_a_number_and_its_bounds_come_from_one_answer(run: Path, houses: Path, monkeypatch: pytest.MonkeyPatch):
+    fitted = regard.load(run)
+    answers = Mock(side_effect=fitted._answers)
+    monkeypatch.setattr(fitted, "_answers", answers)
+    (told,) = tell(fitted, read_table(houses))
+    assert answers.call_count == 1
+    assert (told.answers == fitted.predict(read_table(houses))).all()
+    assert (told.values == fitted.predict(read_table(houses), quantiles=LEVELS)).all()
+
+
 def test_predict_gives_the_probability_of_each_class(classes: Path, houses: Path, capsys: pytest.CaptureFixture):
     assert command("predict", classes, houses) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -242,6 +259,34 @@ def test_explain_of_classes_tells_how_sure_it_is(classes: Path, houses: Path, ca
     assert f"with a probability of {chances.max():.0%}" in capsys.readouterr().out
 
 
+def test_explain_shows_cells_that_are_lists(tmp_path: Path, capsys: pytest.CaptureFixture):
+    frame = pd.DataFrame({"tags": [["a", "b"], ["c"]] * 15, "x": np.arange(30.0), "y": np.arange(30.0) ** 2})
+    frame.loc[3, "tags"] = None
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert command("fit", tmp_path / "t.parquet", "--target", "y", "--out", tmp_path / "run", *QUICK) == 0
+    capsys.readouterr()
+    assert command("explain", tmp_path / "run", tmp_path / "t.parquet", "--row", 0, "--top", 30) == 0
+    told = capsys.readouterr().out
+    assert "['a' 'b']" in told
+    assert "–" in told
+    assert all(is_gap(cell) for cell in (None, pd.NA, pd.NaT, np.float32("nan")))
+    assert not any(is_gap(cell) for cell in ("", 0.0, [None], np.array([np.nan])))
+
+
+def test_evaluate_takes_every_target_that_fit_takes(tmp_path: Path, capsys: pytest.CaptureFixture):
+    file, run = tmp_path / "t.parquet", tmp_path / "run"
+    frame = pd.DataFrame({"x": np.arange(30.0), "took": pd.to_timedelta(np.arange(30) + 0.5, unit="D")})
+    frame.to_parquet(file)
+    assert command("fit", file, "--target", "took", "--out", run, *QUICK) == 0
+    capsys.readouterr()
+    assert command("evaluate", run, file, "--json") == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["mae"] == pytest.approx(np.abs(np.arange(30) + 0.5 - regard.load(run).predict(frame)).mean())
+    frame.assign(took=["", *["long"] * 29]).to_csv(tmp_path / "text.csv", index=False)
+    assert command("evaluate", run, tmp_path / "text.csv") == 2
+    assert "text.csv: column 'took', row 1 (counted from 0): 'long' is not a number" in capsys.readouterr().err
+
+
 def test_evaluate_scores_as_scikit_learn_does(run: Path, classes: Path, houses: Path, capsys: pytest.CaptureFixture):
     frame = read_table(houses)
     known = frame[frame["price"].notna()]
@@ -273,6 +318,15 @@ def test_scores_of_several_classes_and_of_one_that_nobody_knew():
     assert more["auc"] == scores["auc"]
     assert set(class_scores(np.array([1]), chances[:1])) == {"accuracy", "log_loss"}
     assert set(number_scores(np.array([1.0]), np.array([2.0]))) == {"rmse", "mae"}
+
+
+@given(st.integers(3, 6), st.data())
+def test_the_area_is_that_of_all_pairs_with_equal_chances_too(classes: int, data: st.DataObject):
+    more = data.draw(st.lists(st.integers(0, classes - 1), max_size=30))
+    truth = np.array([*range(classes), *more])  # each class is there
+    chances = data.draw(arrays(float, (len(truth), classes), elements=st.integers(1, 4)))
+    chances /= chances.sum(1, keepdims=True)
+    assert auc(truth, chances) == pytest.approx(roc_auc_score(truth, chances, multi_class="ovo"), abs=1e-9)
 
 
 def test_a_label_is_known_however_the_other_file_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -359,6 +413,12 @@ def test_the_task_follows_from_the_target(cells: list, options: dict, classifies
     problem = pose(tmp_path / "t.csv", "t", **options)
     assert problem.classifies == classifies
     assert why in problem.why
+
+
+def test_some_rows_are_left_to_learn_from(tmp_path: Path):
+    pd.DataFrame({"x": range(20), "t": np.arange(20) / 3}).to_csv(tmp_path / "t.csv", index=False)
+    known, held_out = TableFile(file=str(tmp_path / "t.csv"), target="t", valid_share=0.98).tables()
+    assert (len(known.target), len(held_out.target)) == (1, 19)
 
 
 def test_a_row_or_two_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -468,6 +528,13 @@ def test_other_tables_and_other_runs_are_refused(
         (tmp_path / "text").mkdir()
         (tmp_path / "text" / "config.yaml").write_text("model: {kind: GPT, vocab: 3}\n")
         refused(tmp_path / "text", houses, "holds no table; `regard fit` makes a run that does", 1)
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_predicted(
+    run: Path, houses: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(NPTRegressor, "_answers", lambda *_: pytest.fail("all that would be for nothing"))
+    assert command("predict", run, houses, "--out", tmp_path / "found.xlsx") == 2
 
 
 def test_nothing_is_written_where_predicting_fails(run: Path, tmp_path: Path):
