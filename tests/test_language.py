@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.core.errors import UserError
+from regard.core.errors import ConfigError, UserError
 from regard.decode import Sampling
 from regard.models import GPT
+from regard.parts import Learned
 from regard.run import load_run, read_metrics, save_run
 from regard.text import Bytes
 from tests.command import regard
@@ -149,6 +150,23 @@ def test_half_a_character_is_held_back(tmp_path: Path):
     pieces = list(load_run(tmp_path / "run").generate("ü", 6, Sampling(temperature=0)))
     assert "".join(pieces) == "üüü"
     assert all("\ufffd" not in piece for piece in pieces)
+
+
+def test_writing_ends_where_the_table_of_positions_does(tmp_path: Path, capsys: pytest.CaptureFixture):
+    tokenizer = Bytes().train([])
+    config = GPT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, position=Learned(length=8), tied=False)
+    model = config.build()
+    with torch.no_grad():  # it always writes x
+        model.decoder.norm.weight.zero_()
+        model.decoder.norm.bias.fill_(1.0)
+        model.words.head[tokenizer.encode(["x"])[0]] = 1.0
+    save_run(tmp_path / "run", config, model, tokenizer=tokenizer)
+    assert regard("generate", tmp_path / "run", "--prompt", "abc", "--tokens", 10**9, "--temperature", 0) == 0
+    told = capsys.readouterr()
+    assert told.out == "abcxxxxxx\n"
+    assert "no places for more than 6 tokens" in told.err
+    with pytest.raises(ConfigError, match="has 9 tokens, and the model has 8 places"):
+        load_run(tmp_path / "run").generate("abcdefghi")
 
 
 def test_a_model_that_does_not_write_says_so(tmp_path: Path):

@@ -143,6 +143,7 @@ def generate(
         The same seed writes the same text.
     """
     from regard.decode import Sampling
+    from regard.tasks.language import room_after
 
     sampling = Sampling(temperature, top_k, top_p, min_p, repetition, seed)
     loaded = load_run(run)
@@ -152,6 +153,9 @@ def generate(
         if unknown := loaded.tokenizer.count_unknown(given):
             told = f"note: {unknown:,} of {len(given):,} tokens of the prompt never occur in what {run} learned from"
             print(told, file=sys.stderr)
+        room = room_after(loaded.model, len(loaded.tokenizer.prompt(prompt)))
+        if room is not None and room < tokens:
+            print(f"note: {run} has no places for more than {room:,} tokens after this prompt", file=sys.stderr)
     sys.stdout.write(prompt)
     for piece in pieces:
         sys.stdout.write(piece)

@@ -24,6 +24,15 @@ def at_least(least: int, **settings: int | None) -> None:
             raise ConfigError(f"{name}: must be at least {least}, not {value}")
 
 
+MANY = 4096  # layers or experts: more would be a slip, and would take minutes to refuse
+
+
+def at_most(most: int, **settings: int | None) -> None:
+    for name, value in settings.items():
+        if value is not None and value > most:
+            raise ConfigError(f"{name}: at most {most}, not {value}")
+
+
 def share(**settings: float) -> None:
     """Refuse what is no share: less than nothing, or the whole and more."""
     for name, value in settings.items():

@@ -58,7 +58,7 @@ MANIFEST = "manifest.json"
 def check_folder(path: Path, needed: Iterable[str]) -> None:
     """Every file of a whole folder is there and is what was written; else one line that names the damaged one."""
     digests = read_json(path / MANIFEST)
-    for name in (*needed, *digests):
+    for name in dict.fromkeys((*needed, *digests)):
         file = path / name
         if not file.is_file() or file.is_symlink():
             raise UserError(f"{file}: is missing")

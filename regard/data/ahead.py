@@ -5,23 +5,13 @@ A batch depends on the number of its step alone, so nothing can come in another 
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-
-@runtime_checkable
-class Steps(Protocol):
-    fixed_shape: bool
-
-    @property
-    def steps_per_epoch(self) -> int: ...
-
-    def batch(self, step: int) -> Any: ...
-
-    def once(self) -> Iterator[Any]: ...
+from regard.data.batch import Batches
 
 
 class Ahead:
-    def __init__(self, data: Steps):
+    def __init__(self, data: Batches):
         self.data, self.fixed_shape = data, data.fixed_shape
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ahead")
         self._next: tuple[int, Future[Any]] | None = None

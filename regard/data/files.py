@@ -10,6 +10,7 @@ import io
 import json
 import lzma
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Row:
 
 def kind_of(path: Path) -> str:
     """The suffix that says how a file is laid out; a file without one is plain text."""
-    name = path.name.removesuffix(path.suffix) if path.suffix in PACKED else path.name
+    name = path.name.removesuffix(path.suffix) if _packing(path) else path.name
     suffix = Path(name).suffix.lower()
     suffix = ALSO.get(suffix, suffix)
     return suffix if suffix in KINDS else ".txt"
@@ -129,6 +130,7 @@ def _csv(path: Path, names: Sequence[str]) -> Iterator[Row]:
     if first is None:
         return
     reader = csv.reader(chain([first], lines), delimiter=_delimiter(first, names), strict=True)
+    begun = 1  # where the record stands that is being read
     try:
         header = next(reader, [])
         places = _places(path, [name.strip() for name in header], names)
@@ -136,14 +138,26 @@ def _csv(path: Path, names: Sequence[str]) -> Iterator[Row]:
             _tell_once(
                 f"{path}: its first line is taken for the header, {' and '.join(header)} for {' and '.join(names)}"
             )
+        begun = reader.line_num + 1
         for fields in reader:
-            if not fields:
-                continue
-            if len(fields) != len(header):
-                raise UserError(f"{path}, line {reader.line_num}: has {len(fields)} fields, the header {len(header)}")
-            yield Row(path, reader.line_num, tuple(fields[place] for place in places))
+            if fields and len(fields) != len(header):
+                raise UserError(f"{path}, line {begun}: has {len(fields)} fields, the header {len(header)}")
+            if fields:
+                yield Row(path, begun, tuple(fields[place] for place in places))
+            begun = reader.line_num + 1
     except csv.Error as error:
-        raise UserError(f"{path}, line {reader.line_num}: is not CSV ({error})") from None
+        raise not_csv(path, begun, error, instead=".jsonl") from None
+
+
+def not_csv(path: Path, line: int, error: csv.Error, instead: str) -> UserError:
+    """What is wrong with the record that begins at this line; `instead` is a kind of file for cells of any length."""
+    where = f"{path}, line {line}"
+    if "unexpected end" in str(error):
+        return UserError(f"{where}: a quote opens in this row and is never closed")
+    if "field larger" in str(error):
+        cell = f"a cell of more than {csv.field_size_limit():,} characters"
+        return UserError(f"{where}: {cell}; is a quote never closed? If it is meant, save such texts as {instead}")
+    return UserError(f"{where}: is not CSV ({error})")
 
 
 @cache
@@ -171,7 +185,12 @@ def _jsonl(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
         for name in names:
             if name not in record:
                 raise UserError(f"{path}, line {number}: has no {name!r}; {did_you_mean(name, record)}")
-        yield Row(path, number, _fields([record[name] for name in names], more))
+        fields = _fields([record[name] for name in names], more)
+        try:
+            "".join(fields).encode()
+        except UnicodeEncodeError:  # JSON can name half of a pair of codes by itself, and no tokenizer can read it
+            raise UserError(f"{path}, line {number}: holds half a character (a lone surrogate)") from None
+        yield Row(path, number, fields)
 
 
 def _parquet(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
@@ -219,7 +238,7 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
             yield file
     except IsADirectoryError:
         raise UserError(f"{path}: is a folder; a file is needed") from None
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
         raise UserError(f"{path}: is damaged ({error})") from None
     except OSError as error:
         if error.errno is None:  # pyarrow's way to say that it cannot unpack
@@ -227,12 +246,18 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
 
 
+def _packing(path: Path) -> str:
+    suffix = path.suffix.lower()
+    return suffix if suffix in PACKED else ""
+
+
 def _unpacked(path: Path) -> io.BufferedIOBase:
-    if path.suffix == ".gz":
+    packing = _packing(path)
+    if packing == ".gz":
         return gzip.GzipFile(path)
-    if path.suffix == ".xz":
+    if packing == ".xz":
         return lzma.LZMAFile(path)
-    if path.suffix == ".zst":
+    if packing == ".zst":
         import pyarrow
 
         return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))

@@ -4,9 +4,13 @@ Nothing is held that need not be: files are named and decoded later, arrays are 
 """
 
 import io
+import lzma
+import math
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol, runtime_checkable
@@ -15,7 +19,7 @@ import numpy as np
 
 from regard.core.errors import UserError
 from regard.data.files import KINDS, kind_of, opened, read_rows
-from regard.data.pixels import ImageError, Picture, Size, size_of
+from regard.data.pixels import MOST_PIXELS, ImageError, Picture, Size, size_of
 
 Part = Literal["train", "test"]  # of files that hold both
 Stream = io.BufferedIOBase | IO[bytes]
@@ -121,7 +125,10 @@ def _listed(path: Path) -> ImageList:
 
 def _idx(folder: Path, files: Sequence[tuple[Path, re.Match[str]]], part: Part) -> "IdxFiles":
     wanted = ("train",) if part == "train" else ("t10k", "test")
-    there = [(file, match) for file, match in files if match["part"] in wanted] or files
+    there = [(file, match) for file, match in files if match["part"] in wanted]
+    if not there and part == "test":  # those to learn from would measure nothing
+        raise UserError(f"{folder}: holds no idx files to test by ({' or '.join(wanted)}), only some to train on")
+    there = there or list(files)
     images = [file for file, match in there if match["what"] == "images"]
     labels = [file for file, match in there if match["what"] == "labels"]
     if len(images) != 1 or len(labels) != 1:
@@ -146,11 +153,12 @@ class IdxFiles:
     def __iter__(self) -> Iterator[Found]:
         with opened(self.images) as images, opened(self.labels) as labels:
             shape, names = idx_shape(self.images, images), idx_shape(self.labels, labels)
+            _size_of_shape(self.images, shape[1:])
             if names != shape[:1]:
                 raise UserError(f"{self.labels}: has {names} labels, {self.images} {shape[0]} images")
             for number in range(shape[0]):
                 (label,) = _exactly(self.labels, labels, 1)
-                data = _exactly(self.images, images, int(np.prod(shape[1:])))
+                data = _exactly(self.images, images, math.prod(shape[1:]))
                 array = np.frombuffer(data, np.uint8).reshape(shape[1:])
                 yield Found(f"{self.images}, image {number}", str(label), array)
 
@@ -176,29 +184,33 @@ class NpzFile:
                 return [_size_of_shape(self.path, _header(self.path, images, array)[0][1:])]
 
     def __iter__(self) -> Iterator[Found]:
-        try:
-            with self._unzipped() as file:
-                images, labels = self._names(file)
-                with file.open(f"{labels}.npy") as array:
-                    names = np.lib.format.read_array(array, allow_pickle=False).reshape(-1).tolist()
-                with file.open(f"{images}.npy") as array:
-                    yield from self._stream(array, images, names)
-        except (ValueError, zipfile.BadZipFile, EOFError) as error:
-            raise UserError(f"{self.path}: is damaged, or holds objects of Python ({error})") from None
+        with self._unzipped() as file:
+            images, labels = self._names(file)
+            with file.open(f"{images}.npy") as array, file.open(f"{labels}.npy") as names:
+                shape, kind = _header(self.path, images, array)
+                many, word = _header(self.path, labels, names)
+                _size_of_shape(self.path, shape[1:])
+                if math.prod(many) != shape[0]:
+                    raise UserError(f"{self.path}: has {math.prod(many):,} labels for {shape[0]:,} images")
+                for number in range(shape[0]):  # headers may say what they like: nothing is laid out for all of them
+                    [label] = np.frombuffer(_exactly(self.path, names, word.itemsize), word).tolist()
+                    data = _exactly(self.path, array, math.prod(shape[1:]) * kind.itemsize)
+                    pixels = np.frombuffer(data, kind).reshape(shape[1:])
+                    yield Found(f"{self.path}, image {number}", str(label), pixels)
 
-    def _stream(self, array: Stream, name: str, labels: Sequence[object]) -> Iterator[Found]:
-        shape, kind = _header(self.path, name, array)
-        if len(labels) != shape[0]:
-            raise UserError(f"{self.path}: has {len(labels):,} labels for {shape[0]:,} images")
-        for number, label in enumerate(labels):
-            data = _exactly(self.path, array, int(np.prod(shape[1:])) * kind.itemsize)
-            yield Found(f"{self.path}, image {number}", str(label), np.frombuffer(data, kind).reshape(shape[1:]))
-
-    def _unzipped(self) -> zipfile.ZipFile:
+    @contextmanager
+    def _unzipped(self) -> Iterator[zipfile.ZipFile]:
         try:
-            return zipfile.ZipFile(self.path)
-        except (OSError, zipfile.BadZipFile) as error:
+            file = zipfile.ZipFile(self.path)
+        except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
             raise UserError(f"{self.path}: is no .npz file ({error})") from None
+        try:
+            with file:
+                yield file
+        except RuntimeError as error:  # a password is asked for, or packed in a way that is not known here
+            raise UserError(f"{self.path}: cannot be unpacked ({error}); save it again with numpy") from None
+        except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
+            raise UserError(f"{self.path}: is damaged ({error})") from None
 
     def _names(self, file: zipfile.ZipFile) -> tuple[str, str]:
         there = {name.removesuffix(".npy") for name in file.namelist()}
@@ -217,14 +229,19 @@ def _header(path: Path, name: str, array: Stream) -> tuple[tuple[int, ...], np.d
         shape, by_columns, kind = read(array)
     except ValueError as error:
         raise UserError(f"{path}: {name} is no array ({error})") from None
-    if kind.hasobject or by_columns:
-        raise UserError(f"{path}: {name} must hold numbers, image after image (np.ascontiguousarray)")
+    if kind.hasobject:
+        raise UserError(f"{path}: {name} must hold numbers or texts, and holds objects of Python")
+    if by_columns:
+        raise UserError(f"{path}: {name} must be laid out image after image (np.ascontiguousarray)")
     return shape, kind
 
 
 def _size_of_shape(path: Path, shape: tuple[int, ...]) -> Size:
-    if not (len(shape) == 2 or (len(shape) == 3 and shape[2] in (1, 3, 4))) or 0 in shape:
+    """Of a header, which is not believed before it is known to be possible."""
+    if not (len(shape) == 2 or (len(shape) == 3 and shape[2] in (1, 3, 4))) or min(shape) < 1:
         raise UserError(f"{path}: its images are {shape}; rows × columns, or rows × columns × 3, are read")
+    if math.prod(shape[:2]) > MOST_PIXELS:
+        raise UserError(f"{path}: its images have {shape[0]:,}×{shape[1]:,} pixels; {MOST_PIXELS:,} are read at most")
     return shape[0], shape[1], 1 if len(shape) == 2 or shape[2] == 1 else 3
 
 

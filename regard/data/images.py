@@ -1,6 +1,6 @@
 """Batches of labelled images: bytes from an album, augmented, and normed to mean 0 and deviation 1."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from regard.core.errors import ConfigError, share
 from regard.core.machine import seed_for
 from regard.core.shapes import Images
 from regard.data.augment import Augment, Bytes
+from regard.data.batch import TensorBatch
 from regard.data.order import Order
 from regard.data.pixels import Framing
 
@@ -33,7 +34,7 @@ class ImageFiles:
 
 
 @dataclass(frozen=True)
-class ImageBatch:
+class ImageBatch(TensorBatch):
     images: Images
     label: Int[Tensor, " batch"]
     other: Int[Tensor, " batch"]  # the label of what was mixed into the image
@@ -46,15 +47,6 @@ class ImageBatch:
     @property
     def size(self) -> int:
         return len(self.images)
-
-    def part(self, number: int, parts: int) -> "ImageBatch":
-        return self._each(lambda x: x[number::parts])
-
-    def to(self, device: str) -> "ImageBatch":
-        return self._each(lambda x: x.to(device))
-
-    def _each(self, change: Callable[[Tensor], Tensor]) -> "ImageBatch":
-        return ImageBatch(change(self.images), change(self.label), change(self.other), change(self.own))
 
 
 @dataclass(frozen=True)

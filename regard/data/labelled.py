@@ -1,6 +1,6 @@
 """Labelled texts: a file with a label and a text in each row."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.core.errors import ConfigError, UserError, at_least, did_you_mean, share
+from regard.data.batch import TensorBatch
 from regard.data.files import Row, read_rows
 from regard.data.held_out import held_out
 from regard.data.order import Order
@@ -112,7 +113,7 @@ def encode_rows(rows: Sequence[Row], labels: Sequence[str], tokenizer: Tokenizer
 
 
 @dataclass(frozen=True)
-class LabelledBatch:
+class LabelledBatch(TensorBatch):
     tokens: Int[Tensor, "batch length"]
     valid: Bool[Tensor, "batch length"]
     label: Int[Tensor, " batch"]
@@ -125,16 +126,6 @@ class LabelledBatch:
     @property
     def size(self) -> int:
         return int(self.valid.sum())
-
-    def part(self, number: int, parts: int) -> "LabelledBatch":
-        return self._each(lambda x: x[number::parts])
-
-    def to(self, device: str) -> "LabelledBatch":
-        return self._each(lambda x: x.to(device))
-
-    def _each(self, change: Callable[[Tensor], Tensor]) -> "LabelledBatch":
-        places = None if self.places is None else self.places.each(change)
-        return LabelledBatch(change(self.tokens), change(self.valid), change(self.label), places)
 
 
 class LabelledTexts:

@@ -4,7 +4,7 @@ Which words are hidden follows from the seed and the step alone; in a pass that 
 window has as many places to tell, so that shapes are fixed and scores need computing nowhere else.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from regard.core.errors import at_least
 from regard.core.machine import seed_for
+from regard.data.batch import TensorBatch
 from regard.data.windows import WindowBatch, Windows
 from regard.text import Tokenizer
 
@@ -21,7 +22,7 @@ MASKED, REPLACED = 0.8, 0.1  # of the chosen words; the rest stay, so that a wor
 
 
 @dataclass(frozen=True)
-class MaskedBatch:
+class MaskedBatch(TensorBatch):
     tokens: Int[Tensor, "batch length"]  # as the model reads them
     valid: Bool[Tensor, "batch length"] | None  # None: all are real
     chosen: Int[Tensor, "batch chosen"]  # the places to tell
@@ -35,16 +36,6 @@ class MaskedBatch:
     @property
     def size(self) -> int:
         return self.tokens.numel() if self.valid is None else int(self.valid.sum())
-
-    def part(self, number: int, parts: int) -> "MaskedBatch":
-        return self._each(lambda x: x[number::parts])
-
-    def to(self, device: str) -> "MaskedBatch":
-        return self._each(lambda x: x.to(device))
-
-    def _each(self, change: Callable[[Tensor], Tensor]) -> "MaskedBatch":
-        valid = None if self.valid is None else change(self.valid)
-        return MaskedBatch(change(self.tokens), valid, change(self.chosen), change(self.answer), change(self.counted))
 
 
 class Masking:

@@ -1,12 +1,13 @@
 """Pairs: a source text and the target text it should become."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from regard.data.batch import TensorBatch
 from regard.data.order import Order
 from regard.data.tree_places import TokenTree, pad_trees, token_trees
 from regard.data.trees import Parse
@@ -17,7 +18,7 @@ Row = tuple[list[int], list[int]]  # tokens of source and target
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class PairBatch(TensorBatch):
     source: Int[Tensor, "batch source"]  # ends with the end token, so that an empty text is still something to look at
     source_valid: Bool[Tensor, "batch source"]
     target: Int[Tensor, "batch target"]  # starts with the start token
@@ -33,17 +34,6 @@ class PairBatch:
     def size(self) -> int:
         """Tokens read and written, for the speed on screen."""
         return int(self.source_valid.sum() + self.answer_valid.sum())
-
-    def part(self, number: int, parts: int) -> "PairBatch":
-        """Every `parts`-th row: how ranks and accumulation share one batch."""
-        return self._each(lambda x: x[number::parts])
-
-    def to(self, device: str) -> "PairBatch":
-        return self._each(lambda x: x.to(device))
-
-    def _each(self, change: Callable[[Tensor], Tensor]) -> "PairBatch":
-        tensors = {name: change(value) for name, value in vars(self).items() if isinstance(value, Tensor)}
-        return replace(self, **tensors, places=None if self.places is None else self.places.each(change))
 
 
 class Pairs:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import UserError
+from regard.data.files import not_csv
 
 SEPARATORS = ("\t", ";", "|", ",")
 SAMPLE = 1 << 16  # characters to find the separator in
@@ -130,14 +131,7 @@ def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) 
                 raise UserError(f"{path}, line {begun}: has {len(fields)} fields, the header {len(header)}{hint}")
             begun = line + reader.line_num
     except csv.Error as error:
-        if "unexpected end" in str(error):
-            raise UserError(f"{path}, line {begun}: a quote opens in this row and is never closed") from None
-        if "field larger" in str(error):
-            most = csv.field_size_limit()
-            raise UserError(
-                f"{path}, line {begun}: a cell of more than {most:,} characters; is a quote never closed?"
-            ) from None
-        raise UserError(f"{path}, line {begun}: is not CSV ({error})") from None
+        raise not_csv(path, begun, error, instead=".parquet") from None
     if not rows:
         raise UserError(f"{path}: has a header and no rows")
     return header, rows

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from regard.core.errors import UserError
 from regard.core.machine import seed_for
+from regard.data.batch import TensorBatch
 from regard.data.order import Order
 
 
 @dataclass(frozen=True)
-class WindowBatch:
+class WindowBatch(TensorBatch):
     tokens: Int[Tensor, "batch length"]
     answer: Int[Tensor, "batch length"]  # the token after each
     answer_valid: Bool[Tensor, "batch length"]
@@ -26,12 +27,6 @@ class WindowBatch:
     @property
     def size(self) -> int:
         return int(self.answer_valid.sum())
-
-    def part(self, number: int, parts: int) -> "WindowBatch":
-        return WindowBatch(self.tokens[number::parts], self.answer[number::parts], self.answer_valid[number::parts])
-
-    def to(self, device: str) -> "WindowBatch":
-        return WindowBatch(self.tokens.to(device), self.answer.to(device), self.answer_valid.to(device))
 
 
 class Windows:

@@ -11,6 +11,7 @@ from regard.core.errors import ConfigError
 
 Scores = Float[Tensor, "batch vocab"]
 Choice = Int[Tensor, " batch"]
+COLD = 1e-6  # temperatures below it: scores divided by them leave the range of numbers
 Choose = Callable[[Scores, list[list[int]]], Choice]  # scores, and what each row has so far
 
 
@@ -49,7 +50,7 @@ class Sampling:
 
         def choose(scores: Scores, written: list[list[int]]) -> Choice:
             scores = self._less_repetition(scores.float(), written)
-            if self.temperature == 0:
+            if self.temperature < COLD:
                 return scores.argmax(-1)
             chances = self.chances(scores / self.temperature)
             return torch.multinomial(chances.cpu(), 1, generator=dice)[:, 0].to(scores.device)

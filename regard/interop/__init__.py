@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import UserError
+from regard.interop.folder import has_file
 from regard.interop.image_task import image_task, write_image_task
 from regard.interop.tokenizer import read_tokenizer
 from regard.models import BERT, Model, NameLabel, ViT
@@ -19,9 +20,9 @@ def load(path: str | Path) -> Run:
     path = Path(path)
     if (path / CONFIG).exists():
         return load_run(path)
-    from regard.interop import huggingface
+    if has_file(path, "config.json"):
+        from regard.interop import huggingface
 
-    if huggingface.is_folder(path):
         found = huggingface.read(path)
         task = _task(path, found.config, found.extra)
         tokenizer, lacking = _tokenizer(path, found.config)
@@ -61,6 +62,8 @@ def export_huggingface(run: Path, out: Path) -> None:
     extra = dict(loaded.extra)
     if isinstance(loaded.task, Classify | ClassifyImages):
         extra["id2label"] = dict(enumerate(loaded.task.labels))
+    if isinstance(loaded.task, Classify):
+        extra["longest"] = loaded.task.longest
     huggingface.write(loaded.config, loaded.model, out, tokenizer if tokenizer.exists() else None, extra)
     if isinstance(loaded.task, ClassifyImages) and isinstance(loaded.config, ViT):
         write_image_task(out, loaded.config, loaded.task)

@@ -35,14 +35,6 @@ class Imported:
     extra: Mapping[str, Any] = field(default_factory=dict)  # what the folder says beside: labels, special tokens, ...
 
 
-def is_folder(path: Path) -> bool:
-    """Whether this looks like a Hugging Face folder: a config.json that names a model_type."""
-    try:
-        return has_file(path, "config.json") and isinstance(read_json(path, "config.json").get("model_type"), str)
-    except (UserError, OSError, ValueError):
-        return False
-
-
 def read(folder: Path, dtype: torch.dtype = torch.float32) -> Imported:
     """The model of a folder, ready to answer. Nothing is built before every shape is known to fit."""
     file = Settings(read_json(folder, "config.json"), str(folder / "config.json"))
@@ -65,7 +57,8 @@ def read(folder: Path, dtype: torch.dtype = torch.float32) -> Imported:
 def write(
     config: Any, model: nn.Module, folder: Path, tokenizer: Path | None = None, extra: Mapping[str, Any] | None = None
 ) -> None:
-    """A folder that `transformers` loads. `extra` may name labels (`id2label`), special tokens and the `length`."""
+    """A folder that `transformers` loads. `extra` may name labels (`id2label`), special tokens, the `length` that the
+    model can read and the `longest` that is read of a text."""
     try:
         family = _family_for(config)
         assert family.settings is not None
@@ -80,7 +73,9 @@ def write(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if tokenizer is not None:
-            data = copy_tokenizer(tokenizer, folder, data.get(family.length or "")) | data
+            lengths = [data.get(family.length or ""), (extra or {}).get("longest")]
+            longest = min((length for length in lengths if length is not None), default=None)
+            data = copy_tokenizer(tokenizer, folder, longest, framed=isinstance(config, BERT)) | data
         with replacing(folder / SINGLE) as temporary:
             save_file(tensors, temporary, metadata={"format": "pt"})
             temporary.chmod(0o644)  # the library makes files that only their owner may read
@@ -90,6 +85,8 @@ def write(
 
 
 def _family(file: Settings) -> tuple[Family, str]:
+    if "model_type" not in file.data:
+        raise ConfigError(f"{file.where}: names no model_type, as every Hugging Face folder does")
     family = file.choice("model_type", FAMILIES, "")
     for key in ("quantization_config", "compression_config", "auto_map"):  # packed weights, code of one's own
         file.only(key, None)

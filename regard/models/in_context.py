@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError, at_least
+from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Memory, States
 from regard.parts.attention import Attention, Full
 from regard.parts.cache import KeyValues
@@ -57,6 +57,7 @@ class InContext(Trunk):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(1, cell_layers=self.cell_layers, summaries=self.summaries, thinking=self.thinking)
+        at_most(MANY, cell_layers=self.cell_layers)
         at_least(3, quantiles=self.quantiles)
         head_size(self.cell_width, self.cell_heads)
         if not isinstance(self.attention, Full) or self.alternate is not None:

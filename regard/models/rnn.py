@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError, at_least, share
+from regard.core.errors import MANY, ConfigError, at_least, at_most, share
 from regard.core.shapes import Logits, Memory, Source, SourceValid, States, Tokens
 from regard.parts.attention import Additive, Full
 from regard.parts.cache import KeyValues, other_texts
@@ -38,6 +38,7 @@ class RNN:
             raise ConfigError(f"width: must be even (half reads each way), not {self.width}")
         at_least(0, vocab=self.vocab)
         at_least(1, target_vocab=self.target_vocab, layers=self.layers)
+        at_most(MANY, layers=self.layers)
         share(dropout=self.dropout)
 
     def build(self) -> "RNNModel":

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from regard.core.errors import at_least, share
+from regard.core.errors import MANY, at_least, at_most, share
 from regard.core.shapes import Logits, Tokens
 from regard.parts.dropout import Dropout
 from regard.parts.embed import Words
@@ -24,6 +24,7 @@ class RNNWriter:
     def __post_init__(self) -> None:
         at_least(0, vocab=self.vocab)
         at_least(1, width=self.width, layers=self.layers)
+        at_most(MANY, layers=self.layers)
         share(dropout=self.dropout)
 
     def build(self) -> "RNNWriterModel":

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.core.errors import at_least
+from regard.core.errors import MANY, at_least, at_most
 from regard.core.shapes import Logits, Memory, Source, SourceValid, Tokens
 from regard.parts.cache import Cache
 from regard.parts.dropout import Dropout
@@ -35,6 +35,7 @@ class Transformer(Trunk):
         super().__post_init__()
         at_least(0, vocab=self.vocab)
         at_least(1, target_vocab=self.target_vocab, decoder_layers=self.decoder_layers)
+        at_most(MANY, decoder_layers=self.decoder_layers)
 
     def build(self) -> "TransformerModel":
         return TransformerModel(self)

@@ -12,7 +12,7 @@ import torch.distributed as dist
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError
+from regard.core.errors import MANY, ConfigError, at_most
 from regard.parts.feed import Dense, SwiGLU
 
 
@@ -26,6 +26,7 @@ class Experts:
     def __post_init__(self) -> None:
         if not 1 <= self.active <= self.count:
             raise ConfigError(f"active {self.active} must be between 1 and count {self.count}")
+        at_most(MANY, count=self.count)
 
     def build(self, width: int, bias: bool = True) -> "MixtureOfExperts":
         return MixtureOfExperts(self, width, bias)

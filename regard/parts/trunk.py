@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from torch import nn
 
-from regard.core.errors import ConfigError, at_least, share
+from regard.core.errors import MANY, ConfigError, at_least, at_most, share
 from regard.parts.attention import Attention, Full
 from regard.parts.blocks import Block, Stack, Sublayers
 from regard.parts.experts import Feed
@@ -18,8 +18,6 @@ from regard.parts.table_block import TableBlock
 from regard.parts.wiring import PreNorm, Wiring
 
 Kind = TypeVar("Kind", bound=Sublayers)
-
-MANY = 4096  # layers: more would be a slip, and would take minutes to refuse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +43,8 @@ class Trunk:
 
     def __post_init__(self) -> None:
         at_least(1, width=self.width, layers=self.layers, heads=self.heads, key_heads=self.key_heads, size=self.size)
+        at_most(MANY, layers=self.layers)
         share(dropout=self.dropout)
-        if self.layers > MANY:
-            raise ConfigError(f"layers: at most {MANY}, not {self.layers}")
         if self.size is None:
             head_size(self.width, self.heads)
         if self.key_heads is not None and self.heads % self.key_heads:

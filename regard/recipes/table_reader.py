@@ -1,6 +1,8 @@
 """A network that reads tables it has never seen, learned from invented ones."""
 
+import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from torch import Tensor
@@ -36,26 +38,36 @@ def table_reader() -> Plan:
 
 def train_table_reader(plan: Plan, out: Path, *, resume: bool = False, overwrite: bool = False) -> Report:
     goes_on = resume and bool(RunFolder(out).checkpoints())
-    return make_run(lambda ranks: nullcontext(prepare(plan, goes_on)), out, resume=resume, overwrite=overwrite)
+    return make_run(
+        lambda ranks: nullcontext(prepare(plan, goes_on, speaks=ranks.first)), out, resume=resume, overwrite=overwrite
+    )
 
 
-def prepare(plan: Plan, goes_on: bool = False) -> Prepared:
+def prepare(plan: Plan, goes_on: bool = False, *, speaks: bool = True) -> Prepared:
     """What the run begins from is not needed any more once it goes on from a checkpoint of its own."""
     if not isinstance(plan.data, Prior) or not isinstance(plan.model, InContext):
         raise ConfigError(f"model: {type(plan.model).__name__} does not read tables in context; choose InContext")
-    weights = {} if plan.init is None or goes_on else _matching(plan.model, Path(plan.init))
-    held_out = InventedTables(plan.data, HELD_OUT)
+    if plan.training.batch != Training.batch and not goes_on:
+        raise ConfigError("training.batch: tables come in groups, not in rows: set data.groups and data.budget")
+    weights = {} if plan.init is None or goes_on else _matching(plan.model, Path(plan.init), speaks)
+    # Runs of different seeds learn from different tables, and are measured by the same ones.
+    drawn = replace(plan.data, seed=plan.data.seed or plan.training.seed)
     return Prepared(
         plan=plan,
-        train=InventedTables(plan.data),
-        valid=held_out,
+        train=InventedTables(drawn),
+        valid=InventedTables(plan.data, HELD_OUT),
         tokenizer=None,
         score=lambda run, loss: {"invented": loss},
         weights=weights,
     )
 
 
-def _matching(model: InContext, path: Path) -> dict[str, Tensor]:
+def _matching(model: InContext, path: Path, speaks: bool) -> dict[str, Tensor]:
     """The weights of another run, as far as this network has a place for them: it may have learned to take in more."""
     found, places = tensors.load(path / WEIGHTS), model.build().state_dict()
-    return {name: value for name, value in found.items() if name in places and places[name].shape == value.shape}
+    taken = {name: value for name, value in found.items() if name in places and places[name].shape == value.shape}
+    if not taken:
+        raise ConfigError(f"init: {path} shares no weights with this model")
+    if speaks:
+        print(f"{path}: {len(taken):,} of the {len(places):,} tensors of this model begin from it", file=sys.stderr)
+    return taken

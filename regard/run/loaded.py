@@ -43,21 +43,24 @@ class Run:
     extra: Mapping[str, Any] = field(default_factory=dict)  # what another library's folder says beside the model
 
     def translate(
-        self, texts: list[str], longest: int = 256, *, beam: Beam | None = None, trees: Trees | None = None
+        self, texts: Sequence[str], longest: int = 256, *, beam: Beam | None = None, trees: Trees | None = None
     ) -> list[str]:
         """The target of each text; `trees` are those of the texts, parsed or the CoNLL-U file that holds them."""
         return [best[0].text for best in self.translations(texts, longest, beam=beam, trees=trees)]
 
     def translations(
-        self, texts: list[str], longest: int = 256, *, beam: Beam | None = None, trees: Trees | None = None
+        self, texts: Sequence[str], longest: int = 256, *, beam: Beam | None = None, trees: Trees | None = None
     ) -> list[list[Written]]:
         """The same with all that a beam has found, best first."""
+        _listed(texts)
         parses = self._parses(texts, trees)
         at_least(1, longest=longest)
         return write_targets(self.model, self._translates(), texts, longest, beam=beam, trees=parses)
 
     def score(self, pairs: list[tuple[str, str]], trees: Trees | None = None) -> list[float]:
         """The log-probability for each token of the targets of these pairs."""
+        if any(isinstance(pair, str) for pair in pairs):
+            raise ConfigError("a list of pairs is needed: put [ ] around a single one")
         parses = self._parses([source for source, _ in pairs], trees)
         return score_targets(self.model, self._translates(), pairs, parses)
 
@@ -73,15 +76,17 @@ class Run:
             raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which does not translate")
         return self.words("it translates tokens but no text")
 
-    def summarise(self, texts: list[str], longest: int = 128, *, beam: Beam | None = None) -> list[str]:
+    def summarise(self, texts: Sequence[str], longest: int = 128, *, beam: Beam | None = None) -> list[str]:
         """A summary of each document, of at most `longest` tokens."""
+        _listed(texts)
         task, tokenizer = self._summarising()
         at_least(1, longest=longest)
         written = write_targets(self.model, tokenizer, texts, longest, beam=beam, most_read=task.longest)
         return [best[0].text for best in written]
 
-    def how_many_cut(self, texts: list[str]) -> int:
+    def how_many_cut(self, texts: Sequence[str]) -> int:
         """How many documents are longer than what is read of them."""
+        _listed(texts)
         task, tokenizer = self._summarising()
         return sum(len(tokens) > task.longest for tokens in tokenizer.encode(texts))
 
@@ -108,6 +113,7 @@ class Run:
         self, things: Sequence[Picture], trees: Trees | None = None
     ) -> tuple[tuple[str, ...], Float[Tensor, "thing label"]]:
         """The labels, and the probability of each for each text or image."""
+        _listed(things, "images" if isinstance(self.task, ClassifyImages) else "texts")
         if isinstance(self.task, ClassifyImages):
             found = (Found(name_of(thing, place), "", thing) for place, thing in enumerate(things))
             answers = [_or_raise(answer) for _, answer in self.look(found)]
@@ -127,7 +133,7 @@ class Run:
         view = View(self.config.image, self.config.channels, self.task.framing)
         return image_chances(self.model, self.task, view, found)
 
-    def _parses(self, texts: list[str], trees: Trees | None) -> Sequence[Parse] | None:
+    def _parses(self, texts: Sequence[str], trees: Trees | None) -> Sequence[Parse] | None:
         """The tree of each text, checked to be its own."""
         if trees is None:
             if isinstance(getattr(self.config, "position", None), Tree):
@@ -139,12 +145,14 @@ class Run:
         match_trees(parses, texts, lambda number: f"text {number + 1}")
         return parses
 
-    def fill(self, texts: list[str]) -> list[str]:
+    def fill(self, texts: Sequence[str]) -> list[str]:
         """Each text with the likeliest words in place of `[MASK]`."""
+        _listed(texts)
         return fill(self.model, self._fills(), texts)
 
-    def guesses(self, texts: list[str], nbest: int = 5) -> list[list[list[Guess]]]:
+    def guesses(self, texts: Sequence[str], nbest: int = 5) -> list[list[list[Guess]]]:
         """For each text and each `[MASK]` in it the likeliest words with their probability."""
+        _listed(texts)
         return guesses(self.model, self._fills(), texts, nbest)
 
     def _fills(self) -> Tokenizer:
@@ -158,6 +166,12 @@ class Run:
             lacks = self.extra.get("no_tokenizer", f"has no {TOKENIZER}")
             raise UserError(f"{self.path}: {lacks}, so {otherwise}")
         return self.tokenizer
+
+
+def _listed(things: object, what: str = "texts") -> None:
+    """Refuse a single one: a text is a sequence too, and each of its letters would be answered."""
+    if isinstance(things, str | bytes | Path):
+        raise ConfigError(f"a list of {what} is needed: put [ ] around a single one")
 
 
 def _or_raise(answer: Tensor | ImageError) -> Tensor:

@@ -1,6 +1,7 @@
 """The tasks. `Task` is their table: the run folder and the trainer read it."""
 
-from regard.tasks.base import Batch, Batches, Loss
+from regard.data.batch import Batch, Batches
+from regard.tasks.base import Loss
 from regard.tasks.classify import Classify
 from regard.tasks.classify_images import ClassifyImages
 from regard.tasks.fill import FillMasked

@@ -1,7 +1,6 @@
 """What a task is: where data, model and score meet. The trainer sees nothing else of either."""
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -11,29 +10,3 @@ class Loss(NamedTuple):
 
     total: Tensor
     terms: Tensor
-
-
-@runtime_checkable
-class Batch(Protocol):
-    @property
-    def size(self) -> int:
-        """How much is in it, in the task's unit."""
-
-    @property
-    def rows(self) -> int: ...
-
-    def part(self, number: int, parts: int) -> "Batch": ...
-
-    def to(self, device: str) -> "Batch": ...
-
-
-@runtime_checkable
-class Batches(Protocol):
-    fixed_shape: bool  # True: every batch has the same shape, which compiled code likes
-
-    @property
-    def steps_per_epoch(self) -> int: ...
-
-    def batch(self, step: int) -> Batch: ...
-
-    def once(self) -> Iterator[Batch]: ...

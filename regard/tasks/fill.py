@@ -106,6 +106,6 @@ def _chances(
         tokens, valid = pad([row for row, _ in some], gaps.tokenizer.pad)
         chosen, real = pad([places for _, places in some], 0)
         logits = model(tokens, valid, chosen=chosen).float()[..., : len(allowed)]
-        chances = hide(logits, allowed).softmax(-1)
+        chances = hide(logits, allowed[: logits.shape[-1]]).softmax(-1)  # special tokens may lie beyond the model's
         for row, own in zip(chances, real, strict=True):
             yield row[own]

@@ -1,17 +1,18 @@
 """Fill cells: hide cells of a table and say what they hold, those of the target among them (Kossen et al., 2021)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from regard.data.batch import TensorBatch
 from regard.tasks.base import Loss
 
 
 @dataclass(frozen=True)
-class CellBatch:
+class CellBatch(TensorBatch):
     cells: Float[Tensor, "batch row column"]  # numbers, or codes of categories
     hidden: Bool[Tensor, "batch row column"]  # not shown
     asked: Bool[Tensor, "batch row column"]  # to be told
@@ -25,14 +26,6 @@ class CellBatch:
     @property
     def size(self) -> int:
         return self.cells.numel()
-
-    def part(self, number: int, parts: int) -> "CellBatch":
-        names = ("cells", "hidden", "asked", "truth")
-        return replace(self, **{name: getattr(self, name)[number::parts] for name in names})
-
-    def to(self, device: str) -> "CellBatch":
-        names = ("cells", "hidden", "asked", "truth")
-        return replace(self, **{name: getattr(self, name).to(device) for name in names})
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,11 @@ from torch import nn
 from regard.core.errors import ConfigError, at_least
 from regard.data.windows import WindowBatch
 from regard.decode import Sampling, stream
+from regard.parts.positions.learned import LearnedCode
 from regard.tasks.base import Loss
 from regard.text import Tokenizer
 
+LAID_OUT = 4096  # tokens that memory is laid out for ahead; for more it grows as they come
 CONTEXT = 8  # tokens of what was given that what follows is read with
 
 
@@ -55,20 +57,32 @@ def generate(
     sampling: Sampling,
     stop: tuple[str, ...] = (),
 ) -> Iterator[str]:
-    """The text that follows `prompt`, in pieces as they come; it ends before the first of the `stop` texts."""
+    """The text that follows `prompt`, in pieces as they come; it ends before the first of the `stop` texts, and where
+    the model has no more places."""
     at_least(1, tokens=tokens)
     if "" in stop:
         raise ConfigError("stop: an empty text stands everywhere; name one to end before")
-    return _pieces(model, tokenizer, prompt, tokens, sampling, stop)
+    given = tokenizer.prompt(prompt)
+    room = room_after(model, len(given))
+    return _pieces(model, tokenizer, given, tokens if room is None else min(tokens, room), sampling, stop)
+
+
+def room_after(model: nn.Module, read: int) -> int | None:
+    """How many tokens can be written after those that were read; None: any number. A table of positions has an end."""
+    places = min((part.table.num_embeddings for part in model.modules() if isinstance(part, LearnedCode)), default=None)
+    if places is None:
+        return None
+    if read > places:
+        raise ConfigError(f"prompt: has {read:,} tokens, and the model has {places:,} places for tokens: shorten it")
+    return places - read + 1  # the last one is written and not read
 
 
 def _pieces(
-    model: nn.Module, tokenizer: Tokenizer, prompt: str, tokens: int, sampling: Sampling, stop: tuple[str, ...]
+    model: nn.Module, tokenizer: Tokenizer, given: list[int], tokens: int, sampling: Sampling, stop: tuple[str, ...]
 ) -> Iterator[str]:
-    given = tokenizer.prompt(prompt)
     model.eval()
     device = next(model.parameters()).device
-    state = model.begin(len(given) + tokens)  # type: ignore[operator]
+    state = model.begin(min(len(given) + tokens, LAID_OUT))  # type: ignore[operator]
     written: list[int] = []
     shown = ""
     begun = torch.tensor([given], device=device)

@@ -151,13 +151,13 @@ def align(
     if not looks:
         return None
     # The row that writes a token stands one before it, so rows and tokens of the target have the same numbers.
-    weights = torch.stack(looks).sum(0)[:-1, :-1]
+    weights = torch.stack(looks).sum(0)[:-1, :-1].float()
     table = torch.zeros(len(target.split()), len(source.split()))
-    of_target, of_source = (_words_of(tokenizer, text) for text in (target, source))
-    for row, word in enumerate(of_target):
-        for column, read in enumerate(of_source):
-            table[word, read] += weights[row, column]
-    return [(int(row.argmax()), word) for word, row in enumerate(table)] if table.numel() else []
+    if not table.numel():  # a blank text has tokens perhaps, but no words
+        return []
+    of_target, of_source = (torch.tensor(_words_of(tokenizer, text)) for text in (target, source))
+    table.index_put_((of_target[:, None], of_source), weights, accumulate=True)
+    return [(read, word) for word, read in enumerate(table.argmax(1).tolist())]
 
 
 def _words_of(tokenizer: Tokenizer, text: str) -> list[int]:

@@ -54,7 +54,8 @@ class Tokenizer:
 
     @property
     def vocab(self) -> int:
-        return self.engine.get_vocab_size()
+        """One more than the highest number of a token: tokenizers of others' making leave some numbers out."""
+        return 1 + max(self.engine.get_vocab().values(), default=-1)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]

@@ -87,9 +87,19 @@ def test_every_packing_is_unpacked(packing: str, tmp_path: Path):
         path.write_bytes({".gz": gzip, ".xz": lzma}[packing].compress(text.encode()))
     assert "".join(read_text(path)) == text
     assert len(list(read_lines(path))) == 1000
-    path.write_bytes(path.read_bytes()[:-9])
+    path.rename(loud := tmp_path / f"LOUD.TXT{packing.upper()}")
+    assert "".join(read_text(loud)) == text
+    path.write_bytes(loud.read_bytes()[:-9])
     with pytest.raises(UserError, match=f"{path.name}: is damaged"):
         list(read_lines(path))
+
+
+def test_a_byte_that_was_flipped_is_noticed(tmp_path: Path):
+    data = bytearray(gzip.compress(b"some words\n" * 1000))
+    data[len(data) // 2] ^= 255
+    (tmp_path / "text.gz").write_bytes(data)
+    with pytest.raises(UserError, match=r"text\.gz: is damaged"):
+        list(read_lines(tmp_path / "text.gz"))
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))
@@ -109,7 +119,13 @@ def test_running_text_is_read_as_it_stands(text: str):
         ("x.tsv", b"a\tb\nalone\n", "line 2: has 1 field between tabs, and should have 2: text, label"),
         ("x.csv", b"text,label\na,b,c\n", "line 2: has 3 fields, the header 2"),
         ("x.csv", b"text,tag,other\na,b,c\n", "has no column 'label'"),
-        ("x.csv", b'text,label\n"open,b\n', "is not CSV"),
+        ("x.csv", b'text,label\na,b\n"open,b\nc,d\n', "line 3: a quote opens in this row and is never closed"),
+        ("x.csv", b"text,label\n" + b"x" * 140_000 + b",b\n", "more than 131,072 characters"),
+        (
+            "x.jsonl",
+            b'{"text": "a", "label": 1}\n{"text": "cut \\ud83d", "label": 1}\n',
+            "line 2: holds half a character",
+        ),
         ("x.jsonl", b'{"text": "a", "label": 1}\n{"text": \n', "line 2: is not JSON"),
         ("x.jsonl", b"[1]\n", "line 1: is not a JSON object"),
         ("x.jsonl", b'{"text": "a", "lable": 1}\n', "line 1: has no 'label'; did you mean 'lable'?"),

@@ -1,11 +1,13 @@
 """Targets: written by beam, scored by teacher forcing, aligned by what was looked at; in Python and on the screen."""
 
 import io
+from inspect import unwrap
 from pathlib import Path
 
 import pytest
 import torch
 
+from regard.core.errors import ConfigError
 from regard.decode import Beam
 from regard.models import RNN, Transformer
 from regard.parts import Additive
@@ -81,6 +83,16 @@ def test_words_align_with_the_words_that_their_pieces_looked_at():
     model.forward = model["decoder"].forward  # type: ignore[method-assign]
     assert align(model, tokenizer, "ab cd ef", "ab cd ef") == [(0, 0), (1, 1), (2, 2)]
     assert align(model, tokenizer, "ab", "") == []
+    assert align(model, tokenizer, " ", "ab") == align(model, tokenizer, "ab", " ") == []
+
+
+def test_a_text_by_itself_is_not_read_letter_by_letter():
+    run = a_run()
+    for name in ("translate", "translations", "summarise", "how_many_cut", "fill", "guesses", "classify"):
+        with pytest.raises(ConfigError, match=r"put \[ \] around a single one"):
+            getattr(run, name)("abc")
+    with pytest.raises(ConfigError, match="a list of pairs"):
+        unwrap(Run.score)(run, ("ab", "cd"))  # tests check types before it can
 
 
 def test_a_model_without_attention_aligns_nothing():

@@ -36,8 +36,8 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("fit",): {"--time-limit": SECONDS},
     ("compare",): {"--time-limit": SECONDS, "--folds": "2"},
     ("pretrain", "tables"): {
-        **SMALL, "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16", "--model.cell-layers": "1",
-        "--data.budget": "600", "--data.most-rows": "64", "--data.groups": "4",
+        "--steps": "2", "--model.width": "16", "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16",
+        "--model.cell-layers": "1", "--data.budget": "600", "--data.most-rows": "64", "--data.groups": "4",
     },
     ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm"},
     ("study", "scale"): {

@@ -1,6 +1,7 @@
 """Labelled images as people have them."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,12 @@ def test_files_of_two_parts_are_told_apart(tmp_path: Path):
         assert not set(train) & set(test)
 
 
+def test_images_to_train_on_do_not_measure(tmp_path: Path):
+    write_idx(tmp_path / "idx", "train", IMAGES, NUMBERS)
+    with pytest.raises(UserError, match="holds no idx files to test by"):
+        find_images(tmp_path / "idx", "test")
+
+
 def test_what_cannot_be_read_is_named_and_stops_nothing_else(tmp_path: Path):
     folder = write_classes(tmp_path / "classes", 10)
     file = folder / "lying" / "000.png"
@@ -100,6 +107,23 @@ def broken(tmp_path: Path, how: str) -> Path:
         case "cut.npz":
             np.savez(path, images=IMAGES, labels=NUMBERS)
             path.write_bytes(path.read_bytes()[:900])
+        case "flipped.npz" | "locked.npz" | "method.npz":
+            np.savez_compressed(path, images=IMAGES, labels=NUMBERS)
+            data = bytearray(path.read_bytes())
+            entry = data.index(b"PK\1\2")  # of the directory: flags stand at 8, the method of packing at 10
+            place = {"flipped.npz": 200, "locked.npz": entry + 8, "method.npz": entry + 10}[how]
+            data[place] ^= 1 if how == "locked.npz" else 0x61
+            path.write_bytes(data)
+        case "huge.npz":
+            with zipfile.ZipFile(path, "w") as file:
+                for name, shape in (("images", (1, 10**6, 10**6)), ("labels", (1,))):
+                    with file.open(f"{name}.npy", "w") as array:
+                        header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+                        np.lib.format.write_array_header_1_0(array, header)
+        case "huge-idx":
+            write_idx(path, "train", IMAGES[:1], NUMBERS[:1], packed=False)
+            header = bytes([0, 0, 8, 3]) + np.array([1, 10**6, 10**6], ">u4").tobytes()
+            (path / "train-images-idx3-ubyte").write_bytes(header)
         case "shape.npz":
             np.savez(path, images=np.zeros((4, 3, 12, 12), np.uint8), labels=[0, 1, 0, 1])
         case "cut-idx" | "no-labels" | "other-idx":
@@ -129,9 +153,14 @@ def broken(tmp_path: Path, how: str) -> Path:
         ("parts", "holds test, train, which are no classes; name one of them, such as .*/train"),
         ("counts.npz", "has 3 labels for 10 images"),
         ("names.npz", "holds labels, pictures; its arrays should be named images and labels"),
-        ("objects.npz", "must hold numbers"),
+        ("objects.npz", "holds objects of Python"),
         ("object-labels.npz", "holds objects of Python"),
         ("cut.npz", "is no .npz file"),
+        ("flipped.npz", "is damaged"),
+        ("locked.npz", "cannot be unpacked .*encrypted"),
+        ("method.npz", "cannot be unpacked .*compression"),
+        ("huge.npz", "1,000,000×1,000,000 pixels"),
+        ("huge-idx", "1,000,000×1,000,000 pixels"),
         ("shape.npz", r"its images are \(3, 12, 12\)"),
         ("cut-idx", "ends too early"),
         ("no-labels", "1 files of train images and 0 of their labels"),

@@ -8,6 +8,12 @@ import torch
 import transformers
 
 import regard
+from regard.interop import export_huggingface
+from regard.models import BERT, NameLabel
+from regard.parts import Learned
+from regard.run import save_run
+from regard.tasks import Classify
+from regard.text import BPE, Characters, Gaps, WordPiece
 from tests.command import regard as command
 from tests.images.make import write_classes
 
@@ -29,6 +35,30 @@ def files(task: str, folder: Path) -> list[object]:
         return ["--train", folder / "train.tsv"]
     (folder / "text.txt").write_text("the cat sat on the mat, and it rained\n" * 40)
     return ["--data", folder / "text.txt", "--data.length", 12]
+
+
+@pytest.mark.parametrize(
+    "kind", [BPE(vocab=300), WordPiece(vocab=60), Characters()], ids=lambda kind: type(kind).__name__
+)
+def test_an_encoder_reads_texts_as_it_has_learned_to(kind, tmp_path):
+    """Between start and end, cut where ours are cut, and without the space before a gap where words bring it along."""
+    torch.manual_seed(0)
+    tokenizer = kind.train(["the cat sat on the mat, and it rained"] * 9)
+    texts = ["the cat sat", "it rained and rained on the cat", ""]
+    head, labels = NameLabel(labels=2), ("dry", "wet")
+    config = BERT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, position=Learned(64), head=head)
+    model = config.build()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    save_run(tmp_path / "run", config, model, Classify(labels, longest=9), tokenizer)
+    export_huggingface(tmp_path / "run", tmp_path / "hf")
+    reader = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
+    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "hf").eval()
+    with torch.no_grad():
+        chances = theirs(**reader(texts, padding=True, truncation=True, return_tensors="pt")).logits.softmax(-1)
+    assert (chances - regard.load(tmp_path / "run").label_chances(texts)[1]).abs().max() < 1e-5
+    text = "the cat [MASK] on the [MASK][MASK]"
+    assert reader(text.replace("[MASK]", reader.mask_token)).input_ids == Gaps(tokenizer).encode([text])[0]
 
 
 @pytest.mark.parametrize("task", list(AUTO))

@@ -11,7 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from regard.interop.huggingface import is_folder, read
+import regard
+from regard.core.errors import UserError
+from regard.interop.huggingface import read
 from tests.interop.refusing import change, refused
 
 
@@ -145,7 +147,6 @@ def test_links_out_are_refused_for_every_file(copy: Any, shelf: Path) -> None:
     (loop / "config.json").unlink()
     (loop / "config.json").symlink_to(loop / "config.json")
     refused(loop, "link to nowhere")
-    assert not is_folder(loop)
 
 
 def test_a_link_inside_the_folder_is_fine(copy: Any) -> None:
@@ -189,8 +190,42 @@ def test_truncated_weights_and_a_crowd_of_tensors(copy: Any) -> None:
     refused(folder, "holds no weights")
 
 
-def test_is_folder_never_fails(tmp_path: Path) -> None:
-    assert not is_folder(tmp_path)
-    assert not is_folder(tmp_path / "nothing")
-    (tmp_path / "config.json").mkdir()
-    assert not is_folder(tmp_path)
+@pytest.mark.parametrize(
+    ("text", "said"), [(None, "is neither a run folder"), ("{", "is not JSON"), ("{}", "names no model_type")]
+)
+def test_what_is_wrong_with_a_folder_is_told_where_it_is_loaded(text: str | None, said: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "config.json").write_text(text)
+    with pytest.raises(UserError, match=said):
+        regard.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ('{"image_mean": [NaN, 0.5, 0.5]}', "NaN"),
+        ('{"image_std": [1e999, 0.5, 0.5]}', "image_std"),
+        ('{"image_std": [true, 0.5, 0.5]}', "image_std"),
+        ('{"do_rescale": false}', "do_rescale"),
+        ('{"rescale_factor": 0.5}', "rescale_factor"),
+        (None, "link out of the folder"),
+    ],
+)
+def test_images_that_are_wanted_otherwise(told: str | None, said: str, copy: Any, tmp_path: Path) -> None:
+    folder = copy("vit")
+    file = folder / "preprocessor_config.json"
+    if told is None:
+        (tmp_path / "outside.json").write_text("{}")
+        file.symlink_to(tmp_path / "outside.json")
+    else:
+        file.write_text(told)
+    with pytest.raises(UserError, match=said):
+        regard.load(folder)
+
+
+def test_images_that_are_made_small_otherwise_are_told(copy: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = copy("vit")
+    (folder / "preprocessor_config.json").write_text('{"do_normalize": false, "resample": 2}')
+    task = regard.load(folder).task
+    assert (task.mean, task.spread) == ((0.0,) * 3, (1.0,) * 3), "pixels from 0 to 1, as they are"
+    assert "resample" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from regard.core.errors import ConfigError, UserError
 from regard.interop.huggingface import read, write
+from regard.interop.image_task import write_image_task
 from regard.models import BERT, GPT, NPT, GiveStates, Transformer, ViT
 from regard.parts import (
     ALiBi,
@@ -30,6 +31,7 @@ from regard.parts import (
     SquaredReLU,
     SwiGLU,
 )
+from regard.tasks import ClassifyImages
 
 LLAMA = GPT(vocab=8, width=8, layers=1, heads=2, position=Rotary(), norm=RMSNorm(), feed=SwiGLU(), bias=False)
 GPT2 = GPT(vocab=8, width=8, layers=1, heads=2, position=Learned(8))
@@ -116,6 +118,12 @@ def test_tokenizer_travels_along(tmp_path: Path) -> None:
     assert imported.tokenizer == tmp_path / "out" / "tokenizer.json"
     found = {key: imported.extra[key] for key in ("pad_token_id", "bos_token_id", "eos_token_id", "length")}
     assert found == {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "length": 99}
+
+
+def test_a_framing_that_transformers_lacks_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for framing in ("stretch", "crop"):
+        write_image_task(tmp_path, PLAIN_VIT, ClassifyImages(framing=framing, mean=(0.5,), spread=(0.5,)))
+        assert ("stretches" in capsys.readouterr().err) == (framing == "crop")
 
 
 def test_writing_where_nothing_can_be_written(tmp_path: Path) -> None:

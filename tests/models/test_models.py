@@ -12,9 +12,10 @@ from torch import nn
 
 from regard.core.config import from_dict, from_yaml, to_dict, to_yaml
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, DecoderOnly, InContext, Model, RNNWriter, Transformer, ViT
+from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, InContext, Model, RNNWriter, Transformer, ViT
 from regard.parts import (
     BigBird,
+    Experts,
     Full,
     Learned,
     Linformer,
@@ -245,6 +246,16 @@ def test_a_model_that_ends_its_position_table_says_so_before_it_fails():
     model = build(replace(BASES[BERT], position=Learned(length=12)))
     with pytest.raises(ConfigError, match=r"13 .* 12"):
         model(torch.zeros(1, 13, dtype=torch.long))
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [(Transformer, "decoder_layers"), (RNN, "layers"), (RNNWriter, "layers"), (InContext, "cell_layers"),
+     (Experts, "count")],
+)  # fmt: skip
+def test_more_layers_or_experts_than_could_be_meant_are_refused(kind, setting):
+    with pytest.raises(ConfigError, match=f"{setting}: at most 4096"):
+        kind(**{setting: 10**8})
 
 
 def test_an_image_of_another_size_is_named():

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 import torch
 
 from regard.core import tensors
+from regard.recipes.table_reader import prepare, table_reader
 from regard.run import WEIGHTS, read_metrics
+from regard.tables.prior import InventedTables
 from tests.command import regard
 
 TINY = [
@@ -60,6 +63,21 @@ def test_another_run_goes_on_from_what_was_learned(alone: Path, tmp_path: Path, 
     for name, value in learned.items():
         torch.testing.assert_close(more[name], value)
     assert "began from" in (tmp_path / "more" / "card.md").read_text()
+    assert f"{len(learned)} of the {len(more)} tensors" in capsys.readouterr().err
     assert regard(*pretrain(tmp_path / "none"), "--init", tmp_path / "nothing") == 1
     assert str(tmp_path / "nothing") in capsys.readouterr().err
+    tensors.save(tmp_path / WEIGHTS, {"other": torch.ones(2)})
+    assert regard(*pretrain(tmp_path / "none"), "--init", tmp_path) == 2
+    assert f"{tmp_path} shares no weights with this model" in capsys.readouterr().err
+    assert regard(*pretrain(tmp_path / "none"), "--training.batch=8") == 2
+    assert "data.groups" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+def test_a_seed_draws_other_tables_and_measures_by_the_same():
+    plan = table_reader()
+    other = replace(plan, training=replace(plan.training, seed=3))
+    [first, second] = (prepare(one) for one in (plan, other))
+    assert first.train == InventedTables(plan.data), "as before seeds were heard"
+    assert second.train.batch(0) != first.train.batch(0)
+    assert second.valid == first.valid

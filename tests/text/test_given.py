@@ -40,6 +40,13 @@ def test_a_tokenizer_of_ours_is_unchanged(tmp_path):
     assert Tokenizer.adopt(tmp_path / "tokenizer.json").vocab == ours.vocab
 
 
+def test_numbers_that_a_file_leaves_out_are_counted(tmp_path):
+    engine = Engine(models.WordLevel({"<unk>": 0, "cat": 7}, unk_token="<unk>"))
+    engine.save(str(tmp_path / "tokenizer.json"))
+    given = Given(str(tmp_path / "tokenizer.json")).train([])
+    assert given.vocab == 1 + max(given.pad, given.start, given.end, given.mask, 7)
+
+
 @pytest.mark.parametrize("content", [None, "", "{}", "[1, 2]"])
 def test_what_is_no_tokenizer_is_named(content, tmp_path):
     path = tmp_path / "tokenizer.json"
