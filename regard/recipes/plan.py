@@ -60,7 +60,7 @@ def settle(plan: Plan, changes: Mapping[str, Any], out: Path, resume: bool) -> P
             raise ConfigError(f"{key}: a resumed run cannot change it; start a new run in another folder")
     for name in FILES:
         own, given = getattr(began.data, name, None), getattr(plan.data, name, None)
-        if own and given and own != given:
+        if isinstance(own, tuple) and own != given:  # of generated data it is a number
             print(f"note: a resumed run goes on with its own data ({', '.join(own)}), not with others", file=sys.stderr)
     return override(began, changes)
 
