@@ -43,7 +43,7 @@ def fit(
     out
         Run folder to write. It holds the rows of the table, which predictions look at.
     time_limit
-        Seconds to learn.
+        Seconds to learn, at most: small tables end sooner.
     task
         Whether the target names classes or is a number; auto looks at it.
     mode

@@ -103,6 +103,7 @@ def _trials(
     folds = min(FOLDS, int(seconds / (2 * looking)))
     trials: list[Trial] = []
     longest = 0.0
+    # Where there was time for all that were planned, small tables leave some for more.
     for number, (rest, held_out) in enumerate(splits if folds == FOLDS else splits[:folds]):
         start = time.monotonic()
         left = 0.9 * seconds - (start - began)
