@@ -8,6 +8,8 @@ from .cells import Cell
 from .files import CLASSIFICATION, REGRESSION
 from .ranks import Score, ranks
 
+OURS = "regard_"  # what the names of our own methods begin with
+HERO = "regard_auto"  # the one that stands for them: its wins against each are counted
 SMALL = 1_000  # rows of a table that is called small
 MEASURE = {CLASSIFICATION: "auc", REGRESSION: "rmse"}  # what decides a rank
 SHOWN = {CLASSIFICATION: "auc", REGRESSION: "r2"}  # what is averaged over tables: it has no unit
@@ -43,7 +45,16 @@ class Board:
         return statistics.mean(GUESS[name] if value is None else value for value in values)
 
     def ranks(self) -> dict[str, float]:
-        return ranks(self.scores())
+        """Ways of ours stand among the peers one at a time, and the peers beside the first of them.
+
+        All in one ranking, a peer behind two of ours would lose two places to what is one product.
+        """
+        scores = self.scores()
+        ours = sorted((method for method in scores if method.startswith(OURS)), key=lambda method: method != HERO)
+        peers = {method: score for method, score in scores.items() if method not in ours}
+        alone = [ranks({**peers, own: scores[own]}) for own in ours]
+        found = dict(alone[0]) if alone else ranks(peers)
+        return found | {own: standing[own] for own, standing in zip(ours, alone, strict=True)}
 
 
 def _of(cell: Cell, name: str) -> float | None:

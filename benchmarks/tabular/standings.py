@@ -4,11 +4,10 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .boards import SMALL, Board
+from .boards import HERO, SMALL, Board
 from .files import CLASSIFICATION, REGRESSION
 from .ranks import duel
 
-HERO = "regard_auto"  # whose wins against each are counted
 GROUPS: dict[str, Callable[[Board], bool]] = {
     "all": lambda board: True,
     CLASSIFICATION: lambda board: board.task == CLASSIFICATION,

@@ -33,6 +33,7 @@ from tabular.measure import machine, measure  # noqa: E402
 from tabular.methods import Method, Setup  # noqa: E402
 from tabular.ours import OURS  # noqa: E402
 from tabular.peers import PEERS  # noqa: E402
+from tabular.boards import Board  # noqa: E402
 from tabular.ranks import duel, ranks  # noqa: E402
 from tabular.scores import auc, class_scores, number_scores  # noqa: E402
 from tabular.splits import MOST_ASKED, folds, split  # noqa: E402
@@ -383,6 +384,20 @@ def test_the_report_ranks_as_brute_force_does(tmp_path):
         methods, key=lambda m: standings[m]["rank"]["all"]
     )
     assert "| failed |" in (tmp_path / "REPORT.md").read_text()
+
+
+def test_ways_of_ours_do_not_push_a_peer_down_twice():
+    """Two of ours ahead of a peer cost it one place: they are ranked one at a time."""
+    scores = {"regard_auto": 0.9, "regard_in_context": 0.8, "catboost": 0.7, "knn": 0.6}
+    cells = {
+        name: [Cell(name, "t", "classification", 0, None, 2000, False, None, 9, 9, 9, {"auc": auc}, None, None, 1.0, 1.0,
+                    machine=machine())]
+        for name, auc in scores.items()
+    }  # fmt: skip
+    found = Board("t", "classification", 9, cells, ()).ranks()
+    assert found == {"regard_auto": 1, "regard_in_context": 1, "catboost": 2, "knn": 3}
+    del cells["regard_auto"], cells["regard_in_context"]
+    assert Board("t", "classification", 9, cells, ()).ranks() == {"catboost": 1, "knn": 2}
 
 
 def test_a_failing_method_is_recorded_and_last(data, tmp_path, monkeypatch):
