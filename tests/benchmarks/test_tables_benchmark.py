@@ -27,13 +27,13 @@ assert _spec.loader is not None
 benchmark = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(benchmark)
 
+from tabular.boards import Board  # noqa: E402
 from tabular.cells import Cell, Shelf  # noqa: E402  (found only after the path is set)
 from tabular.files import Table, read_table  # noqa: E402
 from tabular.measure import machine, measure  # noqa: E402
 from tabular.methods import Method, Setup  # noqa: E402
 from tabular.ours import OURS  # noqa: E402
 from tabular.peers import PEERS  # noqa: E402
-from tabular.boards import Board  # noqa: E402
 from tabular.ranks import duel, ranks  # noqa: E402
 from tabular.scores import auc, class_scores, number_scores  # noqa: E402
 from tabular.splits import MOST_ASKED, folds, split  # noqa: E402
@@ -390,10 +390,9 @@ def test_ways_of_ours_do_not_push_a_peer_down_twice():
     """Two of ours ahead of a peer cost it one place: they are ranked one at a time."""
     scores = {"regard_auto": 0.9, "regard_in_context": 0.8, "catboost": 0.7, "knn": 0.6}
     cells = {
-        name: [Cell(name, "t", "classification", 0, None, 2000, False, None, 9, 9, 9, {"auc": auc}, None, None, 1.0, 1.0,
-                    machine=machine())]
+        name: [Cell(name, "t", "classification", 0, None, 2000, False, None, 9, 9, 9, {"auc": auc})]
         for name, auc in scores.items()
-    }  # fmt: skip
+    }
     found = Board("t", "classification", 9, cells, ()).ranks()
     assert found == {"regard_auto": 1, "regard_in_context": 1, "catboost": 2, "knn": 3}
     del cells["regard_auto"], cells["regard_in_context"]
