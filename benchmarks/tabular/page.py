@@ -13,7 +13,8 @@ Made by `python benchmarks/tables.py --report`; [README](../README.md) says what
 
 A rank is taken on each table (by AUC, or by RMSE of numbers; the mean over seeds; ties share it) and averaged over
 tables: 1 is the best. Each way of ours is ranked among the peers alone, the peers beside regard_auto. A method that
-fails on a table is last there, and counts as a guess in the means of AUC (0.5) and R² (0). Tables that a method does not fit are left out of its row alone. Seconds are those of fitting and answering.
+fails on a table is last there, and counts as a guess in the means of AUC (0.5) and R² (0). Tables that a
+method does not fit are left out of its row alone. Seconds are those of fitting and answering.
 """
 
 
