@@ -179,6 +179,7 @@ def main() -> None:
         model = learn(train, valid, VARIANTS[name], options.minutes)
         result["variants"][name] = {
             "minutes": options.minutes,
+            "threads": torch.get_num_threads(),
             **measure(model, test, VARIANTS[name], spread[-1].item()),
         }
         print(json.dumps({name: result["variants"][name]}), flush=True)

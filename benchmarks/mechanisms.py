@@ -120,32 +120,6 @@ def summaries() -> str:
     )
 
 
-CALLED = {"regard_auto": "**regard**", "regard_in_context": "**regard, `in_context`**"}
-
-
-def ranks() -> str:
-    """Of the methods that were measured on every table; a Gaussian process does not fit large ones."""
-    if not (ROOT / "benchmarks/tables/report.json").exists():
-        return "Not measured yet."
-    [found] = [one for one in read("benchmarks/tables/report.json")["settings"] if one["rows"] and not one["unique"]]
-    groups = {"all": "all", "small": "up to 1,000 rows", "classification": "classes", "regression": "numbers"}
-    return table(
-        ("mean rank", *(f"{name} ({_count(found['tables'], group)})" for group, name in groups.items())),
-        [
-            (
-                CALLED.get(one["method"], one["method"].replace("_", " ")),
-                *(f"{one['rank'][group]:.2f}" for group in groups),
-            )
-            for one in found["standings"]
-            if not one["left_out"]
-        ],
-    )
-
-
-def _count(tables: list[dict[str, Any]], group: str) -> int:
-    return sum(group == "all" or one["task"] == group or (group == "small" and one["rows"] <= 1000) for one in tables)
-
-
 def trees() -> str:
     told = read("benchmarks/text/results/trees.json")["studies"]["translation"]["summary"]
 
@@ -192,7 +166,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "cache": cache,
     "beside generate": beside_generate,
     "summaries": summaries,
-    "ranks": ranks,
     "trees": trees,
     "across": translators,
     "rnn": translators,

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import mechanisms
+import of_tables
 
 HERE = Path(__file__).parent
 PAGES = [HERE.parent / "README.md", *sorted((HERE.parent / "docs").glob("**/*.md"))]
@@ -50,7 +51,7 @@ def spread(values: list[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{places}f}"
 
 
-TABLES = {"learned": learned, **mechanisms.TABLES}
+TABLES = {"learned": learned, **mechanisms.TABLES, **of_tables.TABLES}
 
 
 def filled(page: str) -> str:

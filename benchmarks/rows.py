@@ -98,13 +98,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of training, for each network")
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
-    document: dict[str, Any] = {"seconds": options.seconds, "tables": {}}
+    document: dict[str, Any] = {"seconds": options.seconds, "threads": torch.get_num_threads(), "tables": {}}
     for name in options.tables:
         table = read_table(options.data, name, "regression")
         document["tables"][name] = summary([measure(table, seed, options.seconds) for seed in range(options.seeds)])
         print(json.dumps({name: document["tables"][name]}), flush=True)
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(document, indent=1) + "\n")
+        RESULT.parent.mkdir(exist_ok=True)
+        RESULT.write_text(json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":

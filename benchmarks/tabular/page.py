@@ -21,16 +21,17 @@ method does not fit are left out of its row alone. Seconds are those of fitting 
 def page(document: dict[str, Any]) -> str:
     parts = [TOP]
     for setting in document["settings"]:
-        parts += _setting(setting, document)
+        parts += _setting(setting)
     if document["folds"]:
         parts += _folds(document["folds"])
     return "\n".join(parts)
 
 
-def _setting(setting: dict[str, Any], document: dict[str, Any]) -> Iterable[str]:
+def _setting(setting: dict[str, Any]) -> Iterable[str]:
     yield f"## {_title(setting)}\n"
     counts = [sum(each["task"] == task for each in setting["tables"]) for task in TASKS]
-    yield f"{counts[0]} tables of classes and {counts[1]} of numbers, {document['seeds']} seeds each."
+    each = "one split" if setting["seeds"] == 1 else f"{setting['seeds']} splits"
+    yield f"{counts[0]} tables of classes and {counts[1]} of numbers, {each} of each."
     yield f"Measured on: {'; '.join(setting['machines'])}.\n"
     if setting["waiting"]:
         waits = (f"{table} ({', '.join(methods)})" for table, methods in setting["waiting"].items())

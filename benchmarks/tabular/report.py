@@ -25,7 +25,6 @@ class Wanted:
 
 def document(shelf: Shelf, wanted: Wanted) -> dict[str, Any]:
     return {
-        "seeds": wanted.seeds,
         "limit": wanted.limit,
         "settings": [_setting(cells, wanted, *key) for key, cells in _by_setting(shelf, wanted).items()],
         "folds": _folds(shelf, wanted),
@@ -47,10 +46,12 @@ def _cells(shelf: Shelf, wanted: Wanted, folds: bool) -> Iterable[Cell]:
 
 def _setting(cells: list[Cell], wanted: Wanted, rows: int | None, unique: bool) -> dict[str, Any]:
     methods = list(dict.fromkeys(cell.method for cell in cells))
-    whole, waiting = boards(cells, methods, wanted.seeds)
+    seeds = min(wanted.seeds, 1 + max(cell.seed for cell in cells))
+    whole, waiting = boards(cells, methods, seeds)
     return {
         "rows": rows,
         "unique": unique,
+        "seeds": seeds,
         "standings": [asdict(standing) for standing in standings(whole, methods)],
         "tables": [_table(board) for board in whole],
         "waiting": waiting,

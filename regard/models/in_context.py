@@ -146,11 +146,15 @@ class InContextModel(nn.Module):
         target: Float[Tensor, "table known"],
         classes: int,
         codes: Codes,
+        guesses: Guesses | None = None,
     ) -> Known:
-        """The known rows by themselves, kept so that `answer` need not read them again."""
+        """The known rows by themselves, kept so that `answer` need not read them again.
+
+        `guesses` are those of a larger table, of which these rows are some, and then columns are known from all of it.
+        """
         labels = label_features(target, classes)
-        columns = ColumnFacts.learn(values, labels, category)
-        x, guesses, _ = self._enter(columns, values, codes, classes, own=labels)
+        columns = guesses.columns_as_told if guesses else ColumnFacts.learn(values, labels, category)
+        x, guesses, _ = self._enter(columns, values, codes, classes, own=labels, guesses=guesses)
         x = torch.cat([self.thinking.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
         cache = [KeyValues(x.shape[1]) for _ in self.rows]
         for block, kept in zip(self.rows, cache, strict=True):
@@ -227,6 +231,15 @@ class InContextModel(nn.Module):
         return torch.lerp(torch.lerp(around, line, straight.sigmoid()), like, trust) + spread
 
 
+def guesses_of(
+    values: Values, category: Bool[Tensor, "table column"], target: Float[Tensor, "table known"], classes: int
+) -> Guesses:
+    """What all rows of a large table say, for `read` to read a part of it."""
+    labels = label_features(target, classes)
+    columns = ColumnFacts.learn(values, labels, category)
+    return Guesses.fit(columns, values, columns.standing(values), labels, classes)
+
+
 def _guess(
     guesses: Guesses | None, columns: ColumnFacts, values: Values, facts: Tensor, own: Tensor | None, classes: int
 ) -> tuple[Guesses, TwoGuesses]:
@@ -234,7 +247,7 @@ def _guess(
         assert guesses is not None, "there must be labels to learn from, or what was learned"
         return guesses, guesses.of(values, facts)
     known = own.shape[1]
-    guesses = Guesses.fit(columns, values[:, :known], facts[:, :known], own, classes)
+    guesses = guesses or Guesses.fit(columns, values[:, :known], facts[:, :known], own, classes)
     return guesses, torch.cat([guesses.own, guesses.of(values[:, known:], facts[:, known:])], 1)
 
 

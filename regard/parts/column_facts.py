@@ -5,7 +5,7 @@ labels the rows with similar cells have, says much. Similar means: the same valu
 few distances. All of it comes from sorted columns and running sums of labels, so it costs about as much as sorting.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -58,6 +58,10 @@ class ColumnFacts:
         """Columns whose cells can be added up: numbers, and categories of two kinds, which are coded 0 and 1."""
         return ~self.category | (self.ordered.nan_to_num(posinf=0.0).amax(-1) <= 1)
 
+    def reordered(self, order: Int[Tensor, " label"]) -> "ColumnFacts":
+        """The same for labels in another order."""
+        return replace(self, sums=self.sums[..., order])
+
     def _unseen(self, values: Values) -> Bool[Tensor, "table row column"]:
         """Categories beyond those that were learned: their codes are no amounts, least of all beside yes and no."""
         return self.category[:, None] & (values > self.ordered.nan_to_num(posinf=-torch.inf).amax(-1)[:, None])
@@ -69,9 +73,12 @@ class ColumnFacts:
 
         `own` are the labels of the first rows, where these were learned from: nobody is told his own label.
         """
-        missing = values.isnan()
         first, last = self._equals(values)
-        return self._standing(values, missing, first, last), self._said(missing, first, last, own)
+        return self._standing(values, first, last), self._said(values.isnan(), first, last, own)
+
+    def standing(self, values: Values) -> Float[Tensor, "table row column fact"]:
+        """What each cell is."""
+        return self._standing(values, *self._equals(values))
 
     def mean_labels(self, values: Values, known: int, labels: int) -> Float[Tensor, "table row column few"]:
         """The mean of the first few labels among the rows with the same cell, in deviations of the label.
@@ -102,8 +109,9 @@ class ColumnFacts:
         between = running[(start + high).flatten()] - running[(start + low).flatten()]
         return between.view(*low.shape, labels)
 
-    def _standing(self, values: Values, missing: Tensor, first: Tensor, last: Tensor) -> Tensor:
+    def _standing(self, values: Values, first: Tensor, last: Tensor) -> Tensor:
         """The number in deviations, its rank with waves of it, the share of equals, missing or not, category or not."""
+        missing = values.isnan()
         told = ~missing & ~self._unseen(values)
         rank = torch.where(told, (first + last) / (2 * self.filled.clamp(min=1)[:, None]) - 0.5, 0.0)
         share = (last - first) / self.ordered.shape[-1]

@@ -61,9 +61,9 @@ def _codes(device: torch.device) -> Float[Tensor, "kind bit"]:
 class Resemblance:
     told: Int[Tensor, " told"]  # which entries tell rows apart
     weight: Float[Tensor, "table one told"]  # how much each of them counts
-    rows: Float[Tensor, "table row told"]  # the known ones, weighted
+    rows: Float[Tensor, "table speaker told"]  # that others are compared with: the known ones, weighted
     penalty: Float[Tensor, "table one one"]
-    say: Float[Tensor, "table row label"]
+    say: Float[Tensor, "table speaker label"]
     level: Float[Tensor, "table one label"]
     own: Guess  # of the known rows, each by the others
 
@@ -72,40 +72,50 @@ class Resemblance:
         """`entries` and `labels` are those of the known rows."""
         level = labels.mean(1, keepdim=True)
         y = labels - level
-        varies = (entries != entries[:, :1]).any(1, keepdim=True)
-        told = varies.any(0)[0].nonzero()[:, 0]
-        told = told if len(told) else torch.arange(1, device=entries.device)
-        entries = entries[..., told]
         with torch.autocast(entries.device.type, enabled=False):
-            learned = _learned_weight(_some(LEARNED_FROM, entries), _some(LEARNED_FROM, y))
-            alike = varies[..., told].float()  # all that tell rows of this table apart; others may do so in another
-            weights = [alike, alike * learned]
-            weight, penalty = _choose(_some(CHOSEN_BY, entries), _some(CHOSEN_BY, y), weights)
-            more = min(CHOSEN_AGAIN_BY, entries.shape[1] // 2)
-            if more > CHOSEN_BY:
-                weight, penalty = _choose(_some(more, entries), _some(more, y), [weight])
-            rows = entries * weight
-            say, own = _solve(_near(rows, rows), y, penalty)
+            told, weight, penalty = settle(entries, y)
+            rows = entries[..., told] * weight
+            say, own = _solve(near(rows, rows), y, penalty)
         return cls(told, weight, rows, penalty, say, level, own + level)
 
     def guess(self, entries: Design) -> Guess:
         # In 64 bits, so that what is said of a row does not depend on the rows beside it, not even in the last digit.
         with torch.autocast(entries.device.type, enabled=False):
-            near = _near(entries[..., self.told] * self.weight, self.rows)
-            return (near.double() @ self.say.double() + self.level).to(entries.dtype)
+            seen = near(entries[..., self.told] * self.weight, self.rows)
+            return (seen.double() @ self.say.double() + self.level).to(entries.dtype)
 
     def shares(self, entries: Design) -> Float[Tensor, "table row known"]:
         """How much the label of each known row counts in the guess, for or against, as shares.
 
         That is not kept, as it takes the square of the rows.
         """
-        near = _near(entries[..., self.told] * self.weight, self.rows)
-        counted = torch.cholesky_solve(near.transpose(1, 2), _root(_near(self.rows, self.rows), self.penalty))
-        counted = counted.abs().transpose(1, 2)
-        return counted / counted.sum(-1, keepdim=True).clamp(min=1e-12)
+        seen = near(entries[..., self.told] * self.weight, self.rows)
+        counted = torch.cholesky_solve(seen.transpose(1, 2), _root(near(self.rows, self.rows), self.penalty))
+        return as_shares(counted.transpose(1, 2))
 
 
-def _some(most: int, rows: Tensor) -> Tensor:
+def settle(entries: Design, y: Tensor) -> tuple[Int[Tensor, " told"], Tensor, Tensor]:
+    """Which entries tell rows apart, how much each of them counts with the reach in it, and the penalty."""
+    varies = (entries != entries[:, :1]).any(1, keepdim=True)
+    told = varies.any(0)[0].nonzero()[:, 0]
+    told = told if len(told) else torch.arange(1, device=entries.device)
+    entries = entries[..., told]
+    learned = _learned_weight(some(LEARNED_FROM, entries), some(LEARNED_FROM, y))
+    alike = varies[..., told].float()  # all that tell rows of this table apart; others may do so in another
+    weight, penalty = _choose(some(CHOSEN_BY, entries), some(CHOSEN_BY, y), [alike, alike * learned])
+    more = min(CHOSEN_AGAIN_BY, entries.shape[1] // 2)
+    if more > CHOSEN_BY:
+        weight, penalty = _choose(some(more, entries), some(more, y), [weight])
+    return told, weight, penalty
+
+
+def as_shares(counted: Float[Tensor, "table row known"]) -> Float[Tensor, "table row known"]:
+    """For or against, as shares."""
+    counted = counted.abs()
+    return counted / counted.sum(-1, keepdim=True).clamp(min=1e-12)
+
+
+def some(most: int, rows: Tensor) -> Tensor:
     """Drawn by chance, as rows may be in an order, but always the same of so many."""
     count = rows.shape[1]
     if count <= most:
@@ -113,24 +123,24 @@ def _some(most: int, rows: Tensor) -> Tensor:
     return rows[:, torch.randperm(count, generator=torch.Generator().manual_seed(0))[:most].to(rows.device)]
 
 
-def _near(rows: Design, others: Float[Tensor, "table other entry"]) -> Float[Tensor, "table row other"]:
+def near(rows: Design, others: Float[Tensor, "table other entry"]) -> Float[Tensor, "table row other"]:
     return torch.cdist(rows, others, p=1).neg().exp()
 
 
 def _usual_distance(rows: Design) -> Float[Tensor, "table one one"]:
-    far = torch.cdist(_some(64, rows), rows, p=1)
+    far = torch.cdist(some(64, rows), rows, p=1)
     return far.flatten(1).median(1).values.clamp(min=1e-6)[:, None, None]
 
 
-def _solve(near: Tensor, y: Tensor, penalty: Float[Tensor, "table one one"]) -> tuple[Tensor, Guess]:
+def _solve(seen: Tensor, y: Tensor, penalty: Float[Tensor, "table one one"]) -> tuple[Tensor, Guess]:
     """What each row says, and the guess of every row by the others."""
-    inverse = torch.cholesky_inverse(_root(near, penalty))
+    inverse = torch.cholesky_inverse(_root(seen, penalty))
     say = inverse @ y
     return say, y - say / inverse.diagonal(dim1=1, dim2=2)[..., None].clamp(min=1e-6)
 
 
-def _root(near: Float[Tensor, "table row row"], penalty: Float[Tensor, "table one one"]) -> Tensor:
-    return root_of(near + penalty * torch.eye(near.shape[1], device=near.device))
+def _root(seen: Float[Tensor, "table row row"], penalty: Float[Tensor, "table one one"]) -> Tensor:
+    return root_of(seen + penalty * torch.eye(seen.shape[1], device=seen.device))
 
 
 def _learned_weight(entries: Design, y: Tensor) -> Float[Tensor, "table one entry"]:
@@ -140,10 +150,10 @@ def _learned_weight(entries: Design, y: Tensor) -> Float[Tensor, "table one entr
     penalty = torch.full_like(y[:, :1, :1], FIRST_PENALTY)
     for _ in range(ROUNDS):
         rows = entries * (weight / (FIRST_REACH * _usual_distance(entries * weight)))
-        near = _near(rows, rows)
-        say, _ = _solve(near, y, penalty)
-        side = (_some(ASKED, rows)[:, :, None] - rows[:, None]).sign()
-        slope = (_some(ASKED, near)[:, :, None] * say.transpose(1, 2)[:, None]) @ side
+        seen = near(rows, rows)
+        say, _ = _solve(seen, y, penalty)
+        side = (some(ASKED, rows)[:, :, None] - rows[:, None]).sign()
+        slope = (some(ASKED, seen)[:, :, None] * say.transpose(1, 2)[:, None]) @ side
         steep = weight * slope.square().mean((1, 2))[:, None].sqrt()
         weight = (steep / steep.amax(2, keepdim=True).clamp(min=1e-12)).clamp(min=LEAST)
     return weight
@@ -154,10 +164,10 @@ def _choose(entries: Design, y: Tensor, weights: list[Tensor]) -> tuple[Tensor, 
     tried = []
     for weight, reach in product(weights, REACHES):
         scaled = weight / (reach * _usual_distance(entries * weight))
-        near = _near(entries * scaled, entries * scaled)
+        seen = near(entries * scaled, entries * scaled)
         for number in PENALTIES:
             penalty = torch.full_like(y[:, :1, :1], number)
-            error = (y - _solve(near, y, penalty)[1]).square().mean((1, 2))
+            error = (y - _solve(seen, y, penalty)[1]).square().mean((1, 2))
             tried.append((error.nan_to_num(torch.inf), scaled, penalty))
     errors, scales, penalties = (torch.stack(parts) for parts in zip(*tried, strict=True))
     best, tables = errors.argmin(0), torch.arange(len(y), device=y.device)

@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.parts.taps import listen
 from regard.tables.modes import Answers, Blend
 from regard.tables.own_network import OwnNetwork
-from regard.tables.views import Reader
+from regard.tables.reader import Reader
 
 AT_ONCE = 64  # rows asked together: each has a weight for every known row
 HIDDEN_AT_ONCE = 2048  # rows asked together, each with another of its cells hidden
@@ -47,12 +47,13 @@ def row_weights(learned: Answers, values: Float[Tensor, "row column"]) -> Float[
 def _weights_of(reader: Reader, values: Tensor) -> Tensor:
     total = torch.zeros(len(values), len(reader.table.values))
     for number, view in enumerate(reader.views):
-        for asked, shown, known in reader.passes(number, values):
+        for asked, part in reader.passes(number, values):
             seen = view.see(values[asked])
             with listen(reader.model.vote) as votes, listen(reader.model.trust) as trust:
-                reader.model.answer(known, seen)
-            like = known.guesses.shares(seen)[0]
-            total[asked[:, None], shown] += torch.lerp(votes["pattern"][0].mean(0), like, trust["share"][0, :, 1:])
+                reader.model.answer(part.known, seen)
+            share = trust["share"][0, :, 1:]
+            total[asked[:, None], part.rows] += (1 - share) * votes["pattern"][0].mean(0)
+            total[asked[:, None], part.counted] += share * part.known.guesses.shares(seen)[0]
     return total / len(reader.views)
 
 

@@ -18,9 +18,10 @@ from regard.core.errors import ConfigError
 from regard.tables.cells import EPOCH, label, read_codes
 from regard.tables.column import Column
 from regard.tables.columns import Columns, as_frame, name_features
+from regard.tables.reader import Looks, Reader
 from regard.tables.shipped import table_reader
 from regard.tables.threads import threads
-from regard.tables.views import Looks, Reader, Table
+from regard.tables.views import Table
 
 MOST_CATEGORIES = 100  # of a column to choose from: the commonest
 MOST_READERS = 4  # that are kept: each holds what it has read of the whole table

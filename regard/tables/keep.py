@@ -26,7 +26,8 @@ from regard.tables.estimator import NPTClassifier, NPTRegressor
 from regard.tables.imputer import NPTImputer
 from regard.tables.modes import Answers, Blend
 from regard.tables.own_network import OwnNetwork, Prepared
-from regard.tables.views import Looks, Reader, Table
+from regard.tables.reader import Looks, Reader, Shared
+from regard.tables.views import Table
 
 PREPARED = ("cells", "center", "spread")
 Estimator = NPTClassifier | NPTRegressor
@@ -148,6 +149,7 @@ def _answers(
     found: list[Answers] = []
     for number, (parts, table) in enumerate(zip(learned, estimator.tables_, strict=True)):
         readers: list[Reader] = []
+        shared = Shared()
         for place, part in enumerate(parts):
             config = from_dict(InContext | NPT, part["model"], "model")
             model = config.build()
@@ -161,7 +163,7 @@ def _answers(
                 found.append(OwnNetwork(model, prepared, shown, errors))
             else:
                 looks = Looks(int(part["views"]), int(part["first"]), bool(part["local"]))
-                readers.append(Reader(model, table, looks, estimator.seed_))
+                readers.append(Reader(model, table, looks, estimator.seed_, shared))
         if readers:
             found.append(Blend(readers, [float(part["share"]) for part in parts]))
     return found

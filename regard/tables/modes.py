@@ -15,8 +15,9 @@ from torch import Tensor
 from regard.core.errors import ConfigError
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
+from regard.tables.reader import Looks, Reader, Shared
 from regard.tables.tune import tune
-from regard.tables.views import MOST_ROWS, Looks, Reader, Table
+from regard.tables.views import MOST_ROWS, Table
 from regard.tasks.read_table import quantile_levels
 from regard.train import DivergedError
 
@@ -24,6 +25,7 @@ FEWEST_HELD_OUT = 12  # rows: fewer tell nothing, and those that are left teach 
 FOLDS = 3  # networks that are tuned, each with other rows held out
 MOST_FOLDS = 5  # where there is time for more
 ANSWERING = 0.25  # of the time goes to reading a large table in the end
+SCALES = 2  # on which numbers are shown, each of which is counted by itself
 GLANCES = 2  # views in which held-out rows are told: both networks have the same, so few suffice
 MOST_HELD_OUT = 1000  # rows: more would take time and say the same
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the tuned networks in the answer
@@ -63,10 +65,13 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
     splits = _folds(table, seed)
     if table.classes == 1 or min(len(held_out.target) for _, held_out in splits) < FEWEST_HELD_OUT:
         return in_context(model, table, views, seed)
-    look, looks = _seconds_of_a_look(model, *splits[0], seed), 2 * views
+    shared, looks = Shared(), 2 * views
+    look = first_look = _seconds_of_a_look(model, *splits[0], seed, shared)
     if len(table.values) > MOST_ROWS:  # reading takes long, and whoever waits for answers waits for that too
-        looks = max(1, min(looks, int(ANSWERING * seconds / look)))
-        seconds -= looks * look
+        look = _seconds_of_a_look(model, *splits[0], seed, shared)
+        counting = SCALES * max(0.0, first_look - look)  # what all looks share
+        looks = max(1, min(looks, int((ANSWERING * seconds - counting) / look)))
+        seconds -= looks * look + counting
     trials = _trials(model, splits, look, began, seconds, seed)
     if not trials:
         return Blend([Reader(model, table, Looks(min(views, looks)), seed)], [1.0])
@@ -75,13 +80,14 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
     used = [(own, part) for own, part in parts if part > 0]
     count = min(views, max(1, looks // len(used)))
     # Each network looks in its own way: what depends on the order of columns or classes is averaged over more of them.
-    readers = [Reader(own, table, Looks(count, number * count), seed) for number, (own, _) in enumerate(used)]
+    shared = Shared()
+    readers = [Reader(own, table, Looks(count, number * count), seed, shared) for number, (own, _) in enumerate(used)]
     return Blend(readers, [part for _, part in used])
 
 
-def _seconds_of_a_look(model: InContextModel, rest: Table, held_out: Table, seed: int) -> float:
+def _seconds_of_a_look(model: InContextModel, rest: Table, held_out: Table, seed: int, shared: Shared) -> float:
     began = time.monotonic()
-    Reader(model, rest, Looks(1), seed).answer(held_out.values)
+    Reader(model, rest, Looks(1), seed, shared).answer(held_out.values)
     return time.monotonic() - began
 
 
@@ -110,12 +116,13 @@ def _trials(
         tuning = left / max(1, folds - number) - looking
         if tuning <= 0 or (number >= folds and left < longest):
             break
-        plain = Reader(model, rest, Looks(GLANCES), seed).answer(held_out.values)
+        shared = Shared()
+        plain = Reader(model, rest, Looks(GLANCES), seed, shared).answer(held_out.values)
         try:
             tuned = tune(model, rest, held_out, tuning, seed_for("tune", seed, number))
         except DivergedError:  # then there are the others, and the network as it was
             continue
-        told = Reader(tuned, rest, Looks(GLANCES), seed).answer(held_out.values)
+        told = Reader(tuned, rest, Looks(GLANCES), seed, shared).answer(held_out.values)
         trials.append(Trial(tuned, plain, told, held_out.target))
         longest = max(longest, time.monotonic() - start)
     return trials

@@ -1,5 +1,6 @@
 """Predictions as a table: what is predicted, then how likely or within which bounds."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,4 +66,16 @@ def in_words(told: Told) -> str:
     answer, values = told.answers[0], told.values[0]
     if told.classifies:
         return f"{told.target} is {answer} with a probability of {values.max():.0%}"
-    return f"{told.target} is {answer:g}, in nine cases of ten between {values[0]:g} and {values[-1]:g}"
+    number, low, high = _as_sure_as_it_is(answer, values[0], values[-1])
+    return f"{told.target} is {number}, in nine cases of ten between {low} and {high}"
+
+
+def _as_sure_as_it_is(answer: float, low: float, high: float) -> list[str]:
+    """The three with as many digits as tell thousandths of the range apart: more would claim what nobody knows."""
+    width = high - low
+    if not 0 < width < math.inf:
+        return [f"{each:g}" for each in (answer, low, high)]
+    places = max(0, math.ceil(-math.log10(width / 1000)))
+    if places > 12:
+        return [f"{each:.7g}" for each in (answer, low, high)]
+    return [f"{each:.{places}f}" for each in (answer, low, high)]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.parts.column_facts import ColumnFacts
-from regard.parts.resemblance import CHOSEN_BY, _some
+from regard.parts.resemblance import CHOSEN_BY, some
 
 RANDOM = torch.Generator().manual_seed(0)
 NUMBERS = torch.tensor([[False]])
@@ -40,7 +40,7 @@ def test_a_category_never_seen_is_no_more_than_yes():
 def test_rows_are_drawn_without_a_beat():
     """Every twelfth row of a table of months would be January."""
     months = (torch.arange(12 * CHOSEN_BY) % 12)[None, :, None]
-    drawn = _some(CHOSEN_BY, months)
+    drawn = some(CHOSEN_BY, months)
     assert drawn.shape == (1, CHOSEN_BY, 1)
     assert len(drawn.unique()) == 12
-    assert torch.equal(drawn, _some(CHOSEN_BY, months))
+    assert torch.equal(drawn, some(CHOSEN_BY, months))

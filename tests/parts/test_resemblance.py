@@ -6,7 +6,7 @@ import torch
 from sklearn.kernel_ridge import KernelRidge
 
 from regard.parts.column_facts import ColumnFacts
-from regard.parts.resemblance import BITS, LEAST, Resemblance, _codes, _learned_weight, _near, _solve, entries_of
+from regard.parts.resemblance import BITS, LEAST, Resemblance, _codes, _learned_weight, _solve, entries_of, near
 
 RANDOM = torch.Generator().manual_seed(0)
 
@@ -16,7 +16,7 @@ def test_guesses_are_those_of_kernel_ridge_without_the_row():
     known, asked = x[:, :25], x[:, 25:]
     weight, penalty = torch.rand(2, 1, 4, generator=RANDOM) + 0.2, torch.full((2, 1, 1), 0.3)
     rows, level = known * weight, torch.zeros(2, 1, 3)
-    say, own = _solve(_near(rows, rows), y, penalty)
+    say, own = _solve(near(rows, rows), y, penalty)
     like = Resemblance(torch.arange(4), weight, rows, penalty, say, level, own)
     for table in range(2):
         truth, scaled = y[table].numpy(), (x * weight)[table].numpy()

@@ -24,11 +24,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import regard
 from regard.core.errors import ConfigError, UserError
-from regard.models.in_context import InContextModel
+from regard.models.in_context import InContextModel, guesses_of
 from regard.models.npt import NPTModel
+from regard.parts.guesses import Guesses
 from regard.parts.taps import listen
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, estimator, evidence, own_network
 from regard.tables.own_network import OwnNetwork
+from regard.tables.reader import Looks, Reader
 from regard.tasks.read_table import LEAST
 from tests.tables.conftest import write_tiny_reader
 
@@ -316,11 +318,28 @@ def test_what_was_kept_answers_like_all_rows_at_once(classes: int):
         together = torch.cat([view.see(reader.table.values), view.see(asked)], 1)
         category = reader.table.category[view.columns][None]
         whole = reader.model(together, category, view.show(reader.table.target), classes, view.codes)
-        ((_, _, known),) = reader.passes(0, asked)
-        kept = reader.model.answer(known, view.see(asked))
+        ((_, part),) = reader.passes(0, asked)
+        kept = reader.model.answer(part.known, view.see(asked))
     torch.testing.assert_close(kept, whole, rtol=1e-5, atol=1e-5)
     one_by_one = torch.cat([reader.answer(row[None]) for row in asked])
     torch.testing.assert_close(one_by_one, reader.answer(asked), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "found"), [(NPTClassifier, 2), (NPTRegressor, 2)])
+def test_closed_forms_are_solved_once_for_views_that_see_alike(kind: type, found: int, monkeypatch: pytest.MonkeyPatch):
+    """Two orders of two classes, and two scales of numbers, in eight views."""
+    frame, labels, target = some_table()
+    fitted = kind(mode="in_context", views=8, random_state=0).fit(frame, labels if kind is NPTClassifier else target)
+    alone = torch.stack([
+        Reader(reader.model, reader.table, Looks(1, number), fitted.seed_).answer(fitted._values(frame))
+        for reader in fitted.answers_[0].readers
+        for number in range(8)
+    ])  # fmt: skip
+    solved, fit = [], Guesses.fit.__func__
+    monkeypatch.setattr(Guesses, "fit", classmethod(lambda cls, *given: solved.append(0) or fit(cls, *given)))
+    together = fitted.answers_[0].answer(fitted._values(frame))
+    assert len(solved) == found
+    assert torch.equal(together, alone.mean(0))
 
 
 class TestLargeTables:
@@ -347,17 +366,52 @@ class TestLargeTables:
         asked, (reader,) = fitted._values(some_table(30, seed=1)[0]), fitted.answers_[0].readers
         whole, local = list(reader.passes(0, asked)), list(reader.passes(1, asked))
         assert len(whole) == 1 < len(local)
-        assert sorted(torch.cat([rows for rows, _, _ in local]).tolist()) == list(range(30))
-        for _, shown, _ in local:
-            assert len(shown) <= 60
-            assert len(shown.unique()) == len(shown)
+        assert sorted(torch.cat([rows for rows, _ in local]).tolist()) == list(range(30))
+        for _, part in local:
+            assert len(part.rows) <= 60
+            assert len(part.rows.unique()) == len(part.rows)
 
     def test_a_row_of_the_table_lies_in_the_neighbourhood_that_it_is_answered_from(self):
         frame, labels, _ = some_table(400)
         fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, labels)
         (reader,) = fitted.answers_[0].readers
-        inside = [row in shown for rows, shown, _ in reader.passes(1, reader.table.values) for row in rows]
+        inside = [row in part.rows for rows, part in reader.passes(1, reader.table.values) for row in rows]
         assert np.mean(inside) > 0.8  # the middles overlap, but not perfectly
+
+    def test_rows_that_are_not_read_are_counted(self):
+        """A row that resembles another is told by it, though no view reads that one."""
+        frame, _, target = some_table(400)
+        fitted = NPTRegressor(mode="in_context", views=1, random_state=0).fit(frame, target)
+        fitted = trusting(fitted, 40.0)
+        (reader,) = fitted.answers_[0].readers
+        ((_, part),) = reader.passes(0, reader.table.values[:1])
+        assert sorted(part.counted.tolist()) == list(range(400))
+        unread = next(row for row in range(400) if row not in part.rows)
+        (found,) = fitted.evidence(frame.iloc[[unread]], top=400)
+        assert found.rows.index[0] == unread
+        assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-4)
+
+    def test_guesses_of_the_rows_that_are_read_are_their_own(self):
+        frame, _, target = some_table(400)
+        (reader,) = NPTRegressor(mode="in_context", views=1, random_state=0).fit(frame, target).answers_[0].readers
+        ((_, part),) = reader.passes(0, reader.table.values[:1])
+        read = reader.table.rows(part.rows)
+        truth, told = reader.views[0].show(read.target)[0], part.known.guesses.own[0, :, :, 0]
+        assert len(told) == len(part.rows)
+        assert (np.corrcoef(torch.cat([told, truth[:, None]], 1).T.numpy())[2, :2] > 0.5).all()
+
+    def test_what_is_counted_once_holds_for_any_order_of_classes(self):
+        """Of numbers alone, where nothing is said of the first few classes by themselves."""
+        frame = np.random.default_rng(0).normal(size=(400, 3))
+        fitted = NPTClassifier(mode="in_context", views=3, random_state=0).fit(frame, np.arange(400) % 5)
+        (reader,) = fitted.answers_[0].readers
+        for number in (0, 2):  # between them is the view of neighbourhoods
+            view = reader.views[number]
+            ((_, part),) = reader.passes(number, reader.table.values[:1])
+            own = guesses_of(*reader._shown(view, view.counted))
+            expected = own.among(torch.searchsorted(view.counted, view.rows))
+            torch.testing.assert_close(part.known.guesses.own, expected.own, atol=1e-3, rtol=0)
+            torch.testing.assert_close(part.known.columns.sums, own.columns.sums)
 
     def test_evidence_still_sums_to_one(self):
         frame, labels, _ = some_table(400)
@@ -366,8 +420,8 @@ class TestLargeTables:
             assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-4)
 
     def test_what_was_read_of_neighbourhoods_is_kept_beside_the_views(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("regard.tables.views.MOST_KEPT", 4)
-        monkeypatch.setattr("regard.tables.views.MOST_PLACES", 20)
+        monkeypatch.setattr("regard.tables.reader.MOST_KEPT", 4)
+        monkeypatch.setattr("regard.tables.reader.MOST_PLACES", 20)
         frame, labels, _ = some_table(400)
         fitted = NPTClassifier(mode="in_context", views=4, random_state=0).fit(frame, labels)
         fitted.predict(frame)
@@ -377,7 +431,7 @@ class TestLargeTables:
     def test_very_many_classes_are_read_and_asked_in_smaller_parts(self, monkeypatch: pytest.MonkeyPatch):
         classes, columns = 60, 4
         monkeypatch.setattr("regard.tables.views.LABELS_AT_ONCE", 31 * classes * columns)
-        monkeypatch.setattr("regard.tables.views.CELLS_AT_ONCE", 150 * (columns + 4) * (1 + classes // 30))
+        monkeypatch.setattr("regard.tables.reader.CELLS_AT_ONCE", 150 * (columns + 4) * (1 + classes // 30))
         asked, see = [], InContextModel.see
 
         def counted(self: InContextModel, known: Any, values: torch.Tensor) -> Any:
@@ -388,8 +442,8 @@ class TestLargeTables:
         table = np.random.default_rng(0).normal(size=(400, columns))
         fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(table, np.arange(400) % classes)
         (reader,) = fitted.answers_[0].readers
-        for _, shown, _ in reader.passes(1, reader.table.values):
-            assert len(shown) <= 31
+        for _, part in reader.passes(1, reader.table.values):
+            assert len(part.rows) <= 31
         reader.answer(reader.table.values)
         assert max(asked) == 128, "whole blocks"
 
@@ -429,8 +483,8 @@ def test_evidence_is_what_resembling_rows_add_where_only_they_are_trusted():
     assert found.rows.index[0] == 5  # nothing resembles a row more than itself
     assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-5)
     (reader,) = fitted.answers_[0].readers
-    ((_, _, known),) = reader.passes(0, fitted._values(twin))
-    shares = known.guesses.shares(reader.views[0].see(fitted._values(twin)))[0, 0]
+    ((_, part),) = reader.passes(0, fitted._values(twin))
+    shares = part.known.guesses.shares(reader.views[0].see(fitted._values(twin)))[0, 0]
     np.testing.assert_allclose(found.rows["weight"], shares.numpy()[found.rows.index], atol=1e-6)
 
 

@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from regard.core.errors import ConfigError
 from regard.tables.modes import quantiles_of
+from regard.tables.predictions import Told, in_words
 from regard.tables.row_counts import MOST_TIMES, repeat_rows
 from regard.tables.target import Classes, Scale, numbers_of, target_columns, target_names
 from regard.tables.views import MOST_ROWS, Table, draw_view
@@ -210,3 +211,18 @@ def test_columns_of_a_frame_keep_their_own_types():
     frame = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": pd.array([True, False], dtype="boolean")})
     for y in (frame, polars.from_pandas(frame)):
         assert [column.dtype.kind for column in target_columns(y)] == ["O", "i", "b"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "low", "high", "told"),
+    [
+        (597.7803, 537.259, 661.021, "price is 597.8, in nine cases of ten between 537.3 and 661.0"),
+        (181_233.1, 92_000.4, 305_441.9, "price is 181233, in nine cases of ten between 92000 and 305442"),
+        (0.0123456, 0.0119, 0.0131, "price is 0.012346, in nine cases of ten between 0.011900 and 0.013100"),
+        (3.5, 3.5, 3.5, "price is 3.5, in nine cases of ten between 3.5 and 3.5"),
+        (1e-20, 0.0, 2e-20, "price is 1e-20, in nine cases of ten between 0 and 2e-20"),
+    ],
+)
+def test_a_number_is_told_with_the_digits_that_its_range_leaves(answer: float, low: float, high: float, told: str):
+    found = Told("price", np.array([answer]), ["q5", "q50", "q95"], np.array([[low, answer, high]]), False)
+    assert in_words(found) == told

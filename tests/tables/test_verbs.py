@@ -195,7 +195,7 @@ def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.
     told = capsys.readouterr().out
     (found,) = regard.load(run).evidence(read_table(houses).iloc[[7]], top=3)
     assert f"Row 7 of {houses}" in told
-    assert f"price is {found.prediction:g}" in told
+    assert f"price is {found.prediction:.0f}, in nine cases of ten" in told
     for row in found.rows.index:
         assert f"\n{row} " in told
     assert list(found.columns.index) == sorted(found.columns.index, key=told.index)

@@ -1,0 +1,125 @@
+"""What the pages show of the benchmarks of tables: mean ranks, the paper's folds, its proofs that rows look at rows."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mechanisms import ROOT, read, table
+
+NOT_YET = "Not measured yet."
+CALLED = {"regard_auto": "**regard**", "regard_in_context": "**regard, `in_context`**"}
+REPORT, LOOKUP, ROWS = (f"benchmarks/tables/{name}.json" for name in ("report", "lookup", "rows"))
+
+
+def where_measured(path: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
+    """A table of a benchmark that takes long; where it has not been run, the page says so."""
+    return lambda make: lambda: make() if (ROOT / path).exists() else NOT_YET
+
+
+GROUPS = {"all": "all", "small": "up to 1,000 rows", "classification": "classes", "regression": "numbers"}
+
+
+def ranks(*, capped: bool, unique: bool = False) -> Callable[[], str]:
+    """Of the methods that were measured on every table; a Gaussian process does not fit large ones."""
+
+    @where_measured(REPORT)
+    def make() -> str:
+        settings = read(REPORT)["settings"]
+        found = [one for one in settings if bool(one["rows"]) == capped and one["unique"] == unique and one["tables"]]
+        return _standings(found[0]) if found else NOT_YET
+
+    return make
+
+
+def _standings(found: dict[str, Any]) -> str:
+    groups = {group: name for group, name in GROUPS.items() if _count(found["tables"], group)}
+    return table(
+        ("mean rank", *(f"{name} ({_count(found['tables'], group)})" for group, name in groups.items())),
+        [
+            (_called(one["method"]), *(f"{one['rank'][group]:.2f}" for group in groups))
+            for one in found["standings"]
+            if not one["left_out"]
+        ],
+    )
+
+
+def _called(method: str) -> str:
+    return CALLED.get(method, method.replace("_", " "))
+
+
+def _count(tables: list[dict[str, Any]], group: str) -> int:
+    return sum(group == "all" or one["task"] == group or (group == "small" and one["rows"] <= 1000) for one in tables)
+
+
+@where_measured(REPORT)
+def folds() -> str:
+    """RMSE, of the last table AUC, with the standard error of the mean where it is ours."""
+    found = read(REPORT)["folds"]
+    named = {
+        "boston_housing": "Boston",
+        "concrete": "Concrete",
+        "yacht": "Yacht",
+        "breast_cancer": "breast cancer, AUC",
+    }
+    ours = [
+        (_called(method), *(_with_error(results.get(name)) for name in named))
+        for method, results in found["measured"].items()
+        if any(name in results for name in named)
+    ]
+    theirs = [(who, *(results[name] for name in named)) for who, results in found["published"].items()]
+    return table(("ten folds, RMSE", *named.values()), [*ours, *theirs])
+
+
+def _with_error(result: dict[str, Any] | None) -> str:
+    if result is None or result["mean"] is None:
+        return "–"
+    places = 4 if result["measure"] == "auc" else 2
+    return f"{result['mean']:.{places}f} ± {result['error']:.{places}f}"
+
+
+@where_measured(LOOKUP)
+def lookup() -> str:
+    found = read(LOOKUP)["variants"]
+    named = {
+        "original": "the duplicate as it is",
+        "noisy": "three columns of both replaced by noise",
+        "add_one": "the duplicate shows the target plus one",
+        "both": "noise, and plus one",
+    }
+    return table(
+        ("", "correlation with the truth", "after the duplicate's target was changed", "attention on the duplicate"),
+        [
+            (
+                named[name],
+                f"{one['pearson']:.6f}",
+                f"{one['intervention_pearson']:.6f}",
+                f"{one['attention_on_duplicate']:.1%}",
+            )
+            for name, one in found.items()
+        ],
+    )
+
+
+@where_measured(ROWS)
+def rows() -> str:
+    found = read(ROWS)["tables"]
+    named = {
+        "whole": "whole",
+        "corrupted": "the same, beside shuffled rows",
+        "no_rows": "no attention between rows",
+        "no_attributes": "no attention between attributes",
+        "no_feature_masking": "features never hidden",
+        "no_target_masking": "all targets hidden",
+    }
+    return table(
+        ("RMSE, mean of three splits", *(name.removesuffix("_housing").capitalize() for name in found)),
+        [(called, *(f"{one['rmse'][name]:.2f}" for one in found.values())) for name, called in named.items()],
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "ranks": ranks(capped=True),
+    "ranks of whole tables": ranks(capped=False),
+    "folds": folds,
+    "lookup": lookup,
+    "rows": rows,
+}
