@@ -37,15 +37,22 @@ def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_help_answers_in_under_a_third_of_a_second():
-    """Of processor time, so that a busy machine does not count."""
-    times = []
+def test_help_answers_at_once():
+    """In 0.3 s or, on a slow machine, in twice what the libraries of the command line take by themselves."""
+    libraries = [sys.executable, "-c", "import cyclopts, rich.console, rich.table, rich.panel"]
+    times = {"help": [], "libraries": []}
     for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert regard("--help").returncode == 0
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(times) < 0.3, times
+        times["help"].append(processor_seconds([sys.executable, "-m", "regard", "--help"]))
+        times["libraries"].append(processor_seconds(libraries))
+    assert min(times["help"]) < max(0.3, 2 * min(times["libraries"])), times
+
+
+def processor_seconds(command: list[str]) -> float:
+    """Of processor time, so that a busy machine does not count."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_help_does_not_import_torch():

@@ -24,7 +24,7 @@ from regard.train import DivergedError
 FEWEST_HELD_OUT = 12  # rows: fewer tell nothing, and those that are left teach less than they say when they are read
 FOLDS = 3  # networks that are tuned, each with other rows held out
 MOST_FOLDS = 5  # where there is time for more
-ANSWERING = 0.25  # of the time goes to reading a large table in the end
+ANSWERING = 0.6  # of the time may go to reading a large table in the end
 SCALES = 2  # on which numbers are shown, each of which is counted by itself
 GLANCES = 2  # views in which held-out rows are told: both networks have the same, so few suffice
 MOST_HELD_OUT = 1000  # rows: more would take time and say the same
@@ -70,11 +70,14 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
     if len(table.values) > MOST_ROWS:  # reading takes long, and whoever waits for answers waits for that too
         look = _seconds_of_a_look(model, *splits[0], seed, shared)
         counting = SCALES * max(0.0, first_look - look)  # what all looks share
-        looks = max(1, min(looks, int((ANSWERING * seconds - counting) / look)))
+        possible = int((ANSWERING * seconds - counting) / look)
+        if possible <= views:  # many looks come first: they are worth more than tuning
+            return in_context(model, table, max(1, possible), seed)
+        looks = views
         seconds -= looks * look + counting
     trials = _trials(model, splits, look, began, seconds, seed)
     if not trials:
-        return Blend([Reader(model, table, Looks(min(views, looks)), seed)], [1.0])
+        return in_context(model, table, views, seed)
     share = _best_share(trials, table.classes)
     parts = [(model, 1 - share), *((trial.tuned, share / len(trials)) for trial in trials)]
     used = [(own, part) for own, part in parts if part > 0]

@@ -122,9 +122,8 @@ class Reader:
 
     def _read_whole(self, view: View) -> Part:
         seen = view
-        if len(view.counted) > len(
-            view.rows
-        ):  # counting takes long: once for all views, whatever they call the first class
+        if len(view.counted) > len(view.rows):
+            # Counting takes long: it is done once for all views, whatever they call the first class.
             seen = replace(view, order=view.order.sort().values)
         guesses = self.shared.guesses(seen, lambda: guesses_of(*self._shown(seen, view.counted)))
         guesses = guesses.among(torch.searchsorted(view.counted, view.rows))
