@@ -152,6 +152,22 @@ def reports() -> str:
     return "\n".join(lines) or "None is kept here yet."
 
 
+def throughput() -> str:
+    """Images a second of whole training steps, and how many times those of torch's own encoder."""
+    path = "benchmarks/images/results/throughput.json"
+    if not (ROOT / path).exists():
+        return "Not measured yet."
+    found = read(path)
+    named = {
+        "regard": "the recipe's Transformer without its convolutions",
+        "regard_recipe": "the recipe as it is",
+        "torch": "`nn.TransformerEncoder`, eager, float32",
+    }
+    speeds, times = found["images_per_second"], found["times_torch"]
+    rows = [(called, f"{speeds[name]:.0f}", f"{times[name]:.2f}") for name, called in named.items()]
+    return table(("training steps", "images a second", "times torch's"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "scale": curves("scale", "size", "size of a head"),
     "residuals": curves("residuals", "depth", "blocks"),
@@ -170,4 +186,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "across": translators,
     "rnn": translators,
     "reports": reports,
+    "throughput": throughput,
 }
