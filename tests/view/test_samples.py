@@ -32,9 +32,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("more", [(), ("--model.position=Learned", "--model.position.length=12")])
-def test_a_language_model_goes_on_from_its_validation_text(
-    corpus: Path, tmp_path: Path, more: tuple[str, ...]
-) -> None:
+def test_a_language_model_goes_on_from_its_validation_text(corpus: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
     words = ["--data", corpus, "--out", tmp_path / "lm", *SMALL, "--data.length=12", "--steps=4", *more]
     assert regard("train", "lm", *words) == 0
     for text in samples(tmp_path / "lm", checks=2):

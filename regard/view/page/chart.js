@@ -5,6 +5,7 @@ import { Picture } from "./picture.js";
 import { together } from "./groups.js";
 
 const [WIDTH, HEIGHT] = [640, 300];
+const ROW = 16; // of the legend in a file
 const MARGIN = { left: 62, right: 14, top: 26, bottom: 34 };
 const INNER = [WIDTH - MARGIN.left - MARGIN.right, HEIGHT - MARGIN.top - MARGIN.bottom];
 export const WORDS = {
@@ -25,6 +26,7 @@ export function chart({ title, names, log = false }, groups, axis) {
 class Chart {
   constructor(title, name, curves, log, axis) {
     Object.assign(this, { title, curves, axis });
+    this.groups = [...new Set(curves.map(({ group }) => group))];
     this.log = log && curves.every(({ points }) => points.every(({ low }) => low > 0));
     this.places = [...new Set(curves.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
     this.span = [Math.min(0, this.places[0]), this.places.at(-1)];
@@ -36,6 +38,7 @@ class Chart {
     this.picture = new Picture({
       name: `training-${name}`, label: `${title} over ${axis}; last values: ${last.join("; ")}`,
       size: () => [WIDTH, HEIGHT], draw: (pen, colours) => this.draw(pen, colours), keyboard: true,
+      saved: { size: () => [WIDTH, HEIGHT + ROW * this.groups.length], draw: (pen, colours) => this.drawNamed(pen, colours) },
     });
     this.listen();
   }
@@ -72,6 +75,16 @@ class Chart {
     this.curves.forEach((curve) => this.band(pen, curve));
     this.curves.forEach((curve) => this.line(pen, curve));
     if (this.cross !== null) pen.path([[this.toX(this.cross), MARGIN.top], [this.toX(this.cross), bottom]], colours.mark, 1);
+  }
+
+  // With what the colours mean, which on the page stands above all charts.
+  drawNamed(pen, colours) {
+    this.draw(pen, colours);
+    this.groups.forEach(({ name, style }, place) => {
+      const y = HEIGHT + ROW * (place + 0.4);
+      pen.path([[MARGIN.left, y], [MARGIN.left + 34, y]], style.colour, 3, 1, style.dash);
+      pen.text(name, MARGIN.left + 42, y, { colour: colours.ink, size: 11 });
+    });
   }
 
   band(pen, { points, group }) {
