@@ -99,7 +99,7 @@ def positions_figure(run: str, maps: Sequence[PositionMap]) -> "Figure":
         raise UserError(f"{run}: its model has no code of positions: it knows order otherwise, or not at all")
     figure, all_axes = _figure(4.2 * len(maps), 4.6, columns=len(maps))
     for axes, one in zip(all_axes, maps, strict=True):
-        drawn = axes.imshow(one.values.detach().cpu(), cmap="viridis", aspect="auto")
+        drawn = axes.imshow(one.values.detach().cpu().numpy(), cmap="viridis", aspect="auto")
         axes.set_title(f"{one.stack}\n{one.title}", fontsize=8)
         axes.set_ylabel(one.down)
         axes.set_xlabel(one.across)
@@ -112,12 +112,15 @@ def evidence_figure(rest: Rest) -> "Figure":
     if not rest.rows:
         raise UserError("this prediction names no known rows: there is no evidence to draw")
     columns = rest.columns[:LABELLED]
-    figure, [left, right] = _figure(11, 1.4 + 0.26 * max(len(columns), len(rest.rows)), columns=2)
+    high = max(len(columns), len(rest.rows))
+    figure, [left, right] = _figure(11, 1.4 + 0.26 * high, columns=2)
     _bars(left, [name for name, _ in columns], [100 * weight for _, weight in columns])
     left.set_xlabel("% that the prediction moves without the column")
     told = [f"row {number}, {target}" for number, _, target, _ in rest.rows]
     _bars(right, told, [weight for _, weight, *_ in rest.rows])
     right.set_xlabel("weight of the known row")
+    for axes in (left, right):
+        axes.set_ylim(high - 0.5, -0.5)  # bars of one size on both sides
     figure.suptitle(_plain(rest.told))
     return figure
 
@@ -125,7 +128,6 @@ def evidence_figure(rest: Rest) -> "Figure":
 def _bars(axes: "Axes", words: Sequence[str], values: Sequence[float]) -> None:
     axes.barh(range(len(words)), values, color="#31688e")
     axes.set_yticks(range(len(words)), [_plain(shorten(word, 40, placeholder=" …")) for word in words])
-    axes.invert_yaxis()
     axes.grid(axis="x", alpha=0.3)
 
 
@@ -182,7 +184,8 @@ def training_figure(runs: Sequence[Path]) -> "Figure":
     known = {name for _, own in found for curves in own for name in curves}
     rates = ("rate", "rate_rest") if "rate" in known else ("rate_share",)  # of older runs the share is all there is
     title = "learning rate" if "rate" in known else "learning rate (share)"
-    panels = (("loss, nats", ("loss", "valid")), (title, rates), ("speed", ("speed",)))
+    losses = "loss, nats (dots: validation)" if "valid" in known else "loss, nats"
+    panels = ((losses, ("loss", "valid")), (title, rates), ("speed", ("speed",)))
     drawn = [panel for panel in panels if known.intersection(panel[1])]
     if not drawn:
         raise UserError(f"{runs[0]}: has logged nothing yet, so there are no curves")
@@ -199,17 +202,20 @@ def training_figure(runs: Sequence[Path]) -> "Figure":
         axes.grid(alpha=0.3)
         if names[0] == "loss" and min(lows) > 0:
             axes.set_yscale("log")
-    all_axes[0].legend(frameon=False, fontsize=8)
+    named = dict(zip(*reversed(all_axes[0].get_legend_handles_labels()), strict=True))
+    figure.legend(
+        named.values(), named, loc="outside lower center", ncols=min(6, len(named)), frameon=False, fontsize=8
+    )
     return figure
 
 
 def _curve(axes: "Axes", number: int, group: str, name: str, curves: Sequence[dict[str, Any]]) -> float:
     """The mean of the curves of a group, with a band where they are several; gives its lowest value."""
-    marker, label = (".", f"{group}, validation") if name == "valid" else ("", group)
     style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)]}
     steps, mean, low, high = together(curves)
     stroke = STROKES[number // len(COLOURS) % len(STROKES)]
-    axes.plot(steps, mean, label=label, marker=marker, alpha=0.8, linestyle=stroke, **style)
+    marker = "." if name == "valid" else ""
+    axes.plot(steps, mean, label=group, marker=marker, alpha=0.8, linestyle=stroke, **style)
     if len(curves) > 1:
         axes.fill_between(steps, low, high, alpha=0.18, linewidth=0, **style)
     return float(low.min())

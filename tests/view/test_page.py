@@ -182,11 +182,11 @@ def test_training_is_drawn_and_goes_on(tmp_path: Path, watched: Watched) -> None
     folders[1].__exit__()
     with served(tmp_path / "one", tmp_path / "two") as (address, _):
         page = watched.open(address)
-        assert page.locator("main canvas").count() == 3
+        assert page.locator("main figure canvas").count() == 3
         assert "one (running)" in page.text_content("main ul")
         folders[0].log(**{**line, "step": 2, "loss": 0.125, "sample": NASTY})
         page.wait_for_function("() => document.querySelector('main table').textContent.includes('0.125 at step 2')")
-        page.locator("main canvas").first.focus()
+        page.locator("main figure canvas").first.focus()
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
         assert f"{tmp_path / 'one'} training loss 0.125" in said(page, "step 2")

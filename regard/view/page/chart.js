@@ -10,7 +10,7 @@ const MARGIN = { left: 62, right: 14, top: 26, bottom: 34 };
 const INNER = [WIDTH - MARGIN.left - MARGIN.right, HEIGHT - MARGIN.top - MARGIN.bottom];
 export const WORDS = {
   loss: "training loss", valid: "validation loss", rate: "learning rate", rate_rest: "learning rate of the rest",
-  rate_share: "learning rate", speed: "speed",
+  rate_share: "learning rate, share of its highest", speed: "speed",
 };
 const crosses = new Map(); // what is pointed at in each chart, also after it is drawn again
 

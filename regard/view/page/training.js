@@ -84,7 +84,7 @@ function legend(groups, shown, settle) {
   const list = make("ul", { class: "chances", "aria-label": "runs" }, ...items);
   if (groups.length < 3) return list;
   const button = (words, names) => make("button", { type: "button", name: words, onclick: () => choose(names) }, words);
-  return make("div", {}, list, make("div", { class: "saving" },
+  return make("div", { class: "choices" }, list, make("div", { class: "saving" },
     button("Show all", groups.map(({ name }) => name)), button("Show none", [])));
 }
 
@@ -96,7 +96,8 @@ function swatch({ colour, dash }) {
 }
 
 function lastValues(shown) {
-  const names = [...new Set(shown.flatMap(({ found }) => found.flatMap((run) => Object.keys(run.curves))))];
+  const all = [...new Set(shown.flatMap(({ found }) => found.flatMap((run) => Object.keys(run.curves))))];
+  const names = all.filter((name) => name !== "rate_share" || !all.includes("rate")); // the one tells the other
   if (!names.length) return "";
   const head = make("tr", {}, make("th", { scope: "col" }, "last values"), ...shown.map(({ name }) => make("th", { scope: "col" }, name)));
   const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, WORDS[name] ?? name.replaceAll("_", " ")),
@@ -109,7 +110,8 @@ function lastOf(curves) {
   const values = curves.map((curve) => curve.values.at(-1));
   const step = Math.max(...curves.map((curve) => curve.steps.at(-1))).toLocaleString("en");
   const mean = short(values.reduce((sum, value) => sum + value, 0) / values.length);
-  const span = values.length > 1 ? ` (${short(Math.min(...values))} to ${short(Math.max(...values))})` : "";
+  const [low, high] = [short(Math.min(...values)), short(Math.max(...values))];
+  const span = low === high ? "" : ` (${low} to ${high})`;
   return `${mean}${span} at step ${step}`;
 }
 
