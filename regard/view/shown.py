@@ -49,15 +49,20 @@ class Shown:
             "model": "", "metrics": (self.path / METRICS).is_file(), **study_of(self.path),
         }  # fmt: skip
         try:
-            if not holds_table(self.path):
-                config, task, has_words = self._settings()
-                kind = input_kind(config, task, has_words)
-                model = f"{type(config).__name__}, {parameters(config):,} parameters"
-                return {**told, "model": model, "kind": kind, "hint": HINTS.get(kind or "", "")}
-            found = self.loaded()
+            return told | (self._table() if holds_table(self.path) else self._model())
         except UserError as error:
-            return {**told, "problem": str(error)}
-        return {**told, "kind": "row", "model": type(found).__name__, "columns": form(found)}
+            return told | {"problem": str(error)}
+
+    def _table(self) -> dict[str, Any]:
+        found = self.loaded()
+        assert not isinstance(found, Run)
+        return {"kind": "row", "model": type(found).__name__, "columns": form(found)}
+
+    def _model(self) -> dict[str, Any]:
+        config, task, has_words = self._settings()
+        kind = input_kind(config, task, has_words)
+        model = f"{type(config).__name__}, {parameters(config):,} parameters"
+        return {"model": model, "kind": kind, "hint": HINTS.get(kind or "", "")}
 
     def _settings(self) -> tuple[Model, Task | None, bool]:
         """The model's config, its task, and whether it has words. Of our own runs without their weights: a study has
@@ -65,7 +70,7 @@ class Shown:
         if (self.path / CONFIG).is_file():
             return *read_model(self.path), (self.path / TOKENIZER).is_file()
         found = self.loaded()
-        assert isinstance(found, Run)  # tables are told apart before
+        assert isinstance(found, Run)
         return found.config, found.task, found.tokenizer is not None
 
     def record(self, given: Given) -> Recording | Rest:

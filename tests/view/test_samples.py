@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from regard.run import load_run, read_metrics
+from regard.train import Loop
 from regard.view.pictures import training_picture
 from tests.command import regard
 from tests.train.tiny import train_tiny, weights_of
@@ -72,3 +73,23 @@ def test_a_sample_that_draws_lots_changes_no_bit_of_the_run(tmp_path: Path, monk
     train_tiny(tmp_path / "restless")
     assert weights_of(tmp_path / "restless") == weights_of(tmp_path / "as-it-is")
     assert samples(tmp_path / "restless", checks=3)[0].startswith("[0.")
+
+
+def test_a_run_that_was_cut_off_ends_with_the_same_bits_and_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_tiny(tmp_path / "whole")
+    step = Loop._step
+
+    def cut(loop: Loop, *words: object) -> object:
+        if loop.progress.step == 7:
+            raise OSError("the power is gone")
+        return step(loop, *words)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Loop, "_step", cut)
+        with pytest.raises(OSError, match="the power"):
+            train_tiny(tmp_path / "cut")
+    train_tiny(tmp_path / "cut", resume=True)
+    assert weights_of(tmp_path / "cut") == weights_of(tmp_path / "whole")
+    assert samples(tmp_path / "cut", checks=3) == samples(tmp_path / "whole", checks=3)
