@@ -184,6 +184,7 @@ def training_figure(runs: Sequence[Path]) -> "Figure":
     known = {name for _, own in found for curves in own for name in curves}
     rates = ("rate", "rate_rest") if "rate" in known else ("rate_share",)  # of older runs the share is all there is
     title = "learning rate" if "rate" in known else "learning rate (share)"
+    title += " (thin: of the rest)" if "rate_rest" in known else ""
     losses = "loss, nats (dots: validation)" if "valid" in known else "loss, nats"
     panels = ((losses, ("loss", "valid")), (title, rates), ("speed", ("speed",)))
     drawn = [panel for panel in panels if known.intersection(panel[1])]
@@ -214,8 +215,8 @@ def _curve(axes: "Axes", number: int, group: str, name: str, curves: Sequence[di
     style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)]}
     steps, mean, low, high = together(curves)
     stroke = STROKES[number // len(COLOURS) % len(STROKES)]
-    marker = "." if name == "valid" else ""
-    axes.plot(steps, mean, label=group, marker=marker, alpha=0.8, linestyle=stroke, **style)
+    marker, width = "." if name == "valid" else "", 0.8 if name == "rate_rest" else 1.5
+    axes.plot(steps, mean, label=group, marker=marker, alpha=0.8, linestyle=stroke, linewidth=width, **style)
     if len(curves) > 1:
         axes.fill_between(steps, low, high, alpha=0.18, linewidth=0, **style)
     return float(low.min())

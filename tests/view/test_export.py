@@ -232,6 +232,14 @@ def test_a_folder_of_runs_stands_for_all_of_them(tmp_path: Path, runs: Runs) -> 
     assert [Path(one["name"]).name for one in shown] == ["gpt", "transformer"]
 
 
+def test_a_study_is_exported_though_its_weights_cannot_be_read(tmp_path: Path, runs: Runs) -> None:
+    study = save_study(tmp_path / "study", runs["gpt"], ("base",))
+    assert regard("view", study, "--export", tmp_path / "all.html") == 0
+    answers = kept((tmp_path / "all.html").read_text())
+    assert all("model.safetensors" in one["problem"] for one in answers["api/runs"]["runs"])
+    assert answers["api/runs/1/training"]["curves"]["loss"]["values"] == [2, 1, 2 / 3]
+
+
 def test_a_folder_without_any_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert regard("view", tmp_path, "--export", tmp_path / "all.html") == 1
     assert "is no run folder and holds none" in capsys.readouterr().err

@@ -98,7 +98,8 @@ class Chart {
     const { colour, dash } = group.style;
     const places = points.map(({ x, mean }) => [this.toX(x), this.toY(mean)]);
     const marks = name === "valid";
-    pen.path(places, colour, marks ? 1 : 1.6, marks ? 0.6 : 0.9, dash);
+    const thin = marks || name === "rate_rest";
+    pen.path(places, colour, thin ? 1 : 1.6, thin ? 0.6 : 0.9, dash);
     if (marks || points.length === 1) places.forEach(([x, y]) => pen.rect(x - 2.5, y - 2.5, 5, 5, colour));
   }
 

@@ -58,7 +58,8 @@ function focus(place) {
 function charts(shown) {
   const all = shown.flatMap(({ found }) => found);
   const old = all.some(({ curves }) => curves.rate_share && !curves.rate);
-  const usual = [LOSS, RATE, ...(old ? [SHARE] : []), SPEED];
+  const rest = all.some(({ curves }) => curves.rate_rest);
+  const usual = [LOSS, rest ? { ...RATE, title: `${RATE.title} (thin: of the rest)` } : RATE, ...(old ? [SHARE] : []), SPEED];
   const known = new Set([...usual, SHARE].flatMap((one) => one.names));
   const others = [...new Set(all.flatMap((run) => Object.keys(run.curves)))].filter((name) => !known.has(name));
   // A score that was taken once at the end, such as the loss on a test file, is no curve.
