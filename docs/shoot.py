@@ -1,7 +1,8 @@
 """The pictures of the viewer on these pages, taken by a real browser: python docs/shoot.py table --runs runs
 
-A picture is taken of the file that `regard view --export` writes. SHOTS names the runs that each needs; playwright and
-a chromium must be there, as for the tests of the page.
+A picture is taken of the file that `regard view --export` writes. SHOTS names the runs that each needs, as the pages on
+jobs make them: `lm`, `mt`, `rnn`, `houses`, `photos`; `image` shows the file that --photo names. playwright and a
+chromium must be there, as for the tests of the page.
 """
 
 import argparse
@@ -26,9 +27,29 @@ class Shot:
     state: dict[str, str] = field(default_factory=dict)  # where the page is to stand
     size: tuple[int, int] = (1000, 760)
     wait: str = "main canvas"
+    dark: bool = False
 
 
+PHOTO = "the file that --photo names"
+SENTENCE = ("--input", "Zwei große Hunde spielen im Schnee.")
+SPEECH = """First Citizen:
+Before we proceed any further, hear me speak.
+
+All:
+Speak, speak.
+
+First Citizen:
+You are all resolved rather to die than to famish?
+"""
 SHOTS = {
+    "alignment": Shot(("mt", "rnn"), SENTENCE, {"view": "alignment", "with": "1"}, (885, 570)),
+    "head": Shot(("mt",), SENTENCE, {"view": "head", "look": "decoder.0.cross", "head": "3"}, (750, 495), dark=True),
+    "image": Shot(("photos",), ("--input", PHOTO), {"view": "image"}, (1000, 740)),
+    "long": Shot(
+        ("lm",), ("--input", SPEECH), {"view": "head", "look": "decoder.2.attend", "token": "query-14"}, (750, 787)
+    ),
+    "positions": Shot(("lm",), (), {"view": "positions"}, (750, 600)),
+    "training": Shot(("mt", "rnn", "lm"), (), {"view": "training"}, (930, 615)),
     "overview": Shot(("lm",), ("--input", "First Citizen:\nYou are all resolved ra"), {"view": "overview"}, (760, 760)),
     "table": Shot(
         ("houses",),
@@ -39,14 +60,16 @@ SHOTS = {
 }
 
 
-def take(name: str, runs: Path, browser: object) -> Path:
-    shot, picture = SHOTS[name], OUT / f"{name}.png"
+def take(name: str, runs: Path, photo: Path | None, browser: object, out: Path = OUT) -> Path:
+    shot, picture = SHOTS[name], out / f"{name}.png"
+    given = [str(photo and photo.absolute()) if word == PHOTO else word for word in shot.given]
     with tempfile.TemporaryDirectory() as place:
         page_file = Path(place) / "page.html"
-        view = [sys.executable, "-m", "regard", "view", *(f"{runs.name}/{run}" for run in shot.runs), *shot.given]
+        view = [sys.executable, "-m", "regard", "view", *(f"{runs.name}/{run}" for run in shot.runs), *given]
         subprocess.run([*view, "--export", page_file], cwd=runs.absolute().parent, check=True)
         width, height = shot.size
-        page = browser.new_page(viewport={"width": width, "height": height})  # type: ignore[attr-defined]
+        scheme = "dark" if shot.dark else "light"
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[attr-defined]
         page.goto(f"{page_file.as_uri()}#{urlencode(shot.state)}")
         page.wait_for_selector(shot.wait)
         page.wait_for_timeout(500)  # pictures are drawn in the frame after
@@ -62,11 +85,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=list(SHOTS), metavar="NAME", help=", ".join(SHOTS))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of the runs")
+    parser.add_argument("--photo", type=Path, help="the picture that `image` shows")
     options = parser.parse_args()
+    if "image" in options.names and options.photo is None:
+        parser.error("image: needs a picture file to show; name it with --photo")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in options.names:
-            print(take(name, options.runs, browser))
+            print(take(name, options.runs, options.photo, browser))
         browser.close()
 
 

@@ -14,7 +14,7 @@ WORDS = {
     "bleu_lower": "BLEU, lower-cased", "chrf": "chrF", "macro_f1": "macro-F1", "rouge1": "ROUGE-1",
     "rouge2": "ROUGE-2", "rougeL": "ROUGE-L",
 }  # fmt: skip
-NOT_SCORES = {"step", "seconds", "speed", "rate_share", "skipped"}
+NOT_SCORES = {"step", "seconds", "speed", "rate_share", "rate", "rate_rest", "skipped"}
 
 
 def describe_run(path: Path) -> str:

@@ -35,7 +35,8 @@ def view(
     Parameters
     ----------
     runs
-        Run folders, or Hugging Face folders; several are compared. A folder of runs stands for all of them.
+        Run folders, or Hugging Face folders; several are compared. A folder of runs, or a study, stands for all
+        of them.
     input
         A text to begin with; for a run on images, a picture file.
     target
@@ -92,71 +93,50 @@ def plot(
     out: Path,
     input: str | None = None,
     target: str | None = None,
-    picture: Literal["alignment", "head", "image", "overview", "training"] | None = None,
+    cells: Cells = (),
+    picture: Literal["alignment", "evidence", "head", "image", "overview", "positions", "training"] | None = None,
     look: str | None = None,
     head: int | None = None,
+    as_: Annotated[Literal["map", "lines"], Parameter(name="--as")] = "map",
     trees: tuple[Path, ...] = (),
 ) -> None:
-    """Draw what a run looks at, or how it was trained, as a file for a paper.
+    """Draw what a run looks at, what it knows of places, or how it was trained, as a file for a paper.
 
     Parameters
     ----------
     runs
-        Run folders; alignments and curves of several stand together.
+        Run folders; alignments and curves of several stand together. Of a study, seeds are drawn as one curve.
     out
         .png, .svg or .pdf to write.
     input
         The text or picture file to look at; without it the curves of training are drawn.
     target
         What was written for it; without it the model writes.
+    cells
+        For a table: COLUMN=value of the row whose evidence is drawn; may be given several times.
     picture
-        Which picture; without it the alignment of a translator, attention on an image, else all heads.
+        Which picture; without it the alignment of a translator, attention on an image, evidence of a row, else all
+        heads.
     look
         Which attention, such as decoder.1.cross; without it the mean of all (alignment), the last (image), or the
         first (head).
     head
         Which head; without it the mean of all (alignment, image), or the first.
+    as_
+        A head as a map of all weights, or as lines between tokens.
     trees
         CoNLL-U files that hold the tree of the text, for runs with Tree positions; other sentences may be in them too.
     """
     from regard.view import figures
-    from regard.view.pictures.alignment import looks_across
-    from regard.view.record import ONLY_CURVES
-    from regard.view.recording import Given, Recording
+    from regard.view.plot import Wish, drawn
 
     figures.check_file(out)
-    paths = check_runs(runs)
-    if picture == "training" or (picture is None and input is None):
-        figures.save(figures.training_figure(paths), out)
-        print(f"wrote {out}")
-        return
-    if input is None or not input.strip():
-        told = f"--picture {picture}" if input is None else "--input"
-        raise ConfigError(f"{told}: needs a text to look at; give it with --input")
-    shown, recordings = show(paths, trees), []
-    given = as_image(Given(input, target), shown)
-    for path, run in zip(paths, shown, strict=True):
-        found = run.record(given)
-        if not isinstance(found, Recording):
-            raise ConfigError(f"{path}: holds a table; `regard explain` tells what it rests on")
-        if not found.looks:
-            raise ConfigError(f"{path}: its model has no attention to draw: {ONLY_CURVES} (leave out --input)")
-        recordings.append((str(path), found))
-    first = recordings[0][1]
-    if picture is None:
-        picture = "image" if first.seen else "alignment" if any(map(looks_across, first.looks)) else "overview"
-    if picture == "image":
-        figure = figures.image_figure(recordings, look, head)
-    elif picture == "alignment":
-        figure = figures.alignment_figure(recordings, look, head)
-    elif len(paths) > 1:
-        raise ConfigError(f"--picture {picture}: draws one run, not {len(paths)}")
-    elif picture == "head":
-        figure = figures.head_figure(first, look or next((one.name for one in first.looks), ""), head or 0)
-    else:
-        figure = figures.overview_figure(first)
+    if input is not None and not input.strip():
+        raise ConfigError("--input: needs a text to look at; give it with --input")
+    given, shown = read_given(input, target, cells), show(check_runs(runs), trees)
+    figure, answer = drawn(shown, given and as_image(given, shown), Wish(picture, look, head, as_))
     figures.save(figure, out)
-    print(f"wrote {out}: {shorten(first.answer, 100, placeholder=' …')}" if first.answer else f"wrote {out}")
+    print(f"wrote {out}: {shorten(answer, 100, placeholder=' …')}" if answer else f"wrote {out}")
 
 
 def check_export(path: Path) -> None:
@@ -190,10 +170,11 @@ def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def runs_in(path: Path) -> list[Path]:
-    """The folder itself where it holds a model, else the runs that lie in it."""
+    """The folder itself where it holds a model, else the runs that lie in it, or in the `runs` of a study."""
     if any((path / name).exists() for name in ("config.yaml", "config.json", "metrics.jsonl")):
         return [path]
-    inside = sorted(config.parent for config in path.glob("*/config.yaml"))
+    within = path / "runs" if (path / "study.json").is_file() else path
+    inside = sorted(config.parent for config in within.glob("*/config.yaml"))
     if not inside:
         raise UserError(f"{path}: is no run folder and holds none; `regard train` and `regard fit` make them")
     return inside

@@ -12,6 +12,7 @@ from regard.models import BERT, FillWords
 from regard.parts import GELU, PreNorm, Rotary
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan
+from regard.recipes.samples import filling
 from regard.recipes.training import Prepared, make_run
 from regard.tasks import FillMasked
 from regard.tasks.fill import fill_scores
@@ -59,4 +60,5 @@ def _prepared(plan: Plan, length: int, task: FillMasked, model: BERT, corpus: En
         tokenizer=tokenizer,
         score=lambda run, loss: fill_scores(run.model, valid),
         keep=corpus.keep,
+        sample=filling(tokenizer, corpus.valid, task.length or length),
     )

@@ -12,6 +12,7 @@ from regard.models import GPT, RNNWriter
 from regard.parts import RMSNorm, Rotary, SquaredReLU
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan
+from regard.recipes.samples import going_on
 from regard.recipes.training import Prepared, make_run
 from regard.run import Run
 from regard.tasks import LanguageModel
@@ -77,4 +78,5 @@ def _prepared(plan: Plan, length: int, measured: int, model: GPT | RNNWriter, co
         tokenizer=tokenizer,
         score=score,
         keep=corpus.keep,
+        sample=going_on(tokenizer, valid, measured),
     )

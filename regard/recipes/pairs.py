@@ -12,6 +12,7 @@ from regard.data.trees import Parse
 from regard.models import FromSource, Model
 from regard.recipes.encoded import own_tokenizer
 from regard.recipes.plan import Plan
+from regard.recipes.samples import writing
 from regard.recipes.training import Prepared, Score
 from regard.text import Tokenizer, Tokenizing
 
@@ -37,12 +38,14 @@ def prepare_pairs(
     tokenizer = own_tokenizer(folder, resume) or tokenizing.train(text for pair in texts["train"] for text in pair)
     rows = {name: _encode(texts[name], tokenizer, longest, name) for name in ("train", "valid")}
     trees = {name: source_trees([source for source, _ in texts[name]], parses.get(name), tokenizer) for name in rows}
+    valid = Pairs(rows["valid"], tokenizer, plan.training.batch, trees=trees["valid"])
     return Prepared(
         plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
         train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed, trees["train"]),
-        valid=Pairs(rows["valid"], tokenizer, plan.training.batch, trees=trees["valid"]),
+        valid=valid,
         tokenizer=tokenizer,
         score=score,
+        sample=writing(tokenizer, texts["valid"][0][0], valid),
     )
 
 

@@ -15,7 +15,7 @@ from regard.recipes.plan import Plan, describe
 from regard.run import CARD, TOKENIZER, Run, RunFolder, load_run
 from regard.tasks import Batches
 from regard.text import Tokenizer
-from regard.train import Loop, Ranks, Report, join_ranks
+from regard.train import Loop, Ranks, Report, Sample, join_ranks
 from regard.train.plot import plot_losses
 
 Scores = Mapping[str, float]
@@ -32,6 +32,7 @@ class Prepared:
     tokenizer: Tokenizer | None
     score: Score
     keep: Callable[[], object] = lambda: None  # what else the folder should hold, once it is ours
+    sample: Sample | None = None  # of what the model does by now, logged beside each check
     weights: Mapping[str, Tensor] = field(default_factory=dict)  # to begin from; what is not named begins at random
 
 
@@ -52,7 +53,7 @@ def make_run(
         torch.manual_seed(plan.training.seed)
         model = plan.model.build()
         model.load_state_dict(dict(ready.weights), strict=False)
-        loop = Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks)
+        loop = Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks, sample=ready.sample)
         loop.rehearse()  # before an older run gives way
         with ranks.only_first() as first:
             if first:

@@ -23,7 +23,7 @@ from regard.run.folder import (
     read_config,
     read_metrics,
 )
-from regard.run.loaded import Run, load_run, save_run, set_weights
+from regard.run.loaded import Run, load_run, read_model, save_run, set_weights
 
 __all__ = [
     "CARD",
@@ -40,6 +40,7 @@ __all__ = [
     "load_run",
     "read_config",
     "read_metrics",
+    "read_model",
     "save_run",
     "set_weights",
 ]

@@ -191,8 +191,8 @@ def save_run(
             tokenizer.save(path / TOKENIZER)
 
 
-def load_run(path: Path) -> Run:
-    """A run folder as a model in evaluation mode with its best weights."""
+def read_model(path: Path) -> tuple[Model, Task | None]:
+    """What a run folder holds, by its config alone: its weights are there, and are not read."""
     settings = read_config(path)
     if (path / COLUMNS).exists():
         raise UserError(f"{path}: holds a table; `regard predict`, `explain` and `evaluate` are for it")
@@ -203,6 +203,12 @@ def load_run(path: Path) -> Run:
         raise ConfigError(f"{path / CONFIG}: {error}") from None
     if not (path / WEIGHTS).exists():
         raise UserError(f"{path}: has no {WEIGHTS} yet; let training reach its first check, or go on with --resume")
+    return config, task
+
+
+def load_run(path: Path) -> Run:
+    """A run folder as a model in evaluation mode with its best weights."""
+    config, task = read_model(path)
     weights = tensors.load(path / WEIGHTS)
     with torch.device("meta"):  # a config of absurd size must not take all memory before it is refused
         check_weights(config.build(), weights, path / WEIGHTS)

@@ -9,7 +9,7 @@ from regard.core import tensors
 from regard.run import WEIGHTS, RunFolder
 from regard.tasks import Batches
 from regard.train import Loop, Training
-from regard.train.loop import Learnable
+from regard.train.check import Learnable
 
 
 def train_here(

@@ -1,6 +1,7 @@
 """Training: one loop for every task."""
 
-from regard.train.loop import DivergedError, Loop, Report, evaluate
+from regard.train.check import Sample, evaluate
+from regard.train.loop import DivergedError, Loop, Report
 from regard.train.optimise import AdamW, Muon
 from regard.train.processes import is_rank, run_as_ranks
 from regard.train.ranks import OtherRankError, Ranks, join_ranks
@@ -19,6 +20,7 @@ __all__ = [
     "OtherRankError",
     "Ranks",
     "Report",
+    "Sample",
     "Training",
     "evaluate",
     "is_rank",

@@ -4,7 +4,6 @@ import math
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -13,8 +12,9 @@ from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import best_device, seed_for
 from regard.run import Checkpoint, RunFolder, set_weights
-from regard.tasks import Batch, Batches, Loss
+from regard.tasks import Batch, Batches
 from regard.train.average import Average
+from regard.train.check import Learnable, Sample, evaluate, sampled
 from regard.train.precision import choose
 from regard.train.ranks import Ranks
 from regard.train.screen import Screen
@@ -30,17 +30,6 @@ class DivergedError(UserError):
     def __init__(self, message: str, progress: "Progress"):
         super().__init__(message)
         self.progress = progress
-
-
-@runtime_checkable
-class Learnable(Protocol):
-    """All that the loop asks of a task."""
-
-    @property
-    def unit(self) -> str:
-        """What batches are counted in: tokens, cells, images."""
-
-    def loss(self, model: nn.Module, batch: Any) -> Loss: ...
 
 
 @dataclass
@@ -79,9 +68,10 @@ class Loop:
         valid: Batches | None = None,
         ranks: Ranks = Ranks(),
         *,
+        sample: Sample | None = None,  # a look at what the model does, logged beside each validation
         speaks: bool = True,
     ):
-        self.speaks = speaks and ranks.first
+        self.sample, self.speaks = sample, speaks and ranks.first
         self.model, self.task, self.data, self.training = model.to(best_device()), task, data, training
         self.folder, self.valid, self.ranks = folder, valid, ranks
         batch, parts = data.batch(0), ranks.world * training.accumulate
@@ -213,6 +203,7 @@ class Loop:
                 step=progress.step,
                 loss=loss,
                 rate_share=share,
+                **self.optimisers.rates(share),
                 speed=screen.speed,
                 seconds=progress.seconds,
                 skipped=progress.skipped,
@@ -223,7 +214,7 @@ class Loop:
         with ExitStack() as stack:
             if self.average is not None:
                 stack.enter_context(self.average.worn_by(self.model))
-            loss = None
+            loss, told = None, {}
             if self.valid is not None:
                 loss = evaluate(self.model, self.task, self.valid, self.ranks, self.precision.device)
             best = self.progress.best
@@ -231,9 +222,11 @@ class Loop:
             if better:
                 self.progress.best = loss if loss is not None and math.isfinite(loss) else None
                 self._keep(self.model.state_dict())
+            if self.sample is not None and self.ranks.first:
+                told["sample"] = sampled(self.model, self.sample)
         if self.ranks.first and loss is not None:
             screen.checked(self.progress.step, loss, best=better)
-            self.folder.log(step=self.progress.step, valid=loss, seconds=self.progress.seconds)
+            self.folder.log(step=self.progress.step, valid=loss, seconds=self.progress.seconds, **told)
 
     def _keep(self, weights: dict[str, torch.Tensor]) -> None:
         with self.ranks.only_first() as first:
@@ -284,20 +277,3 @@ class Loop:
                 print(
                     f"note: {name}: was {was}, is {now}; the result will be as good, but not the same to the last bit"
                 )
-
-
-@torch.no_grad()
-def evaluate(model: nn.Module, task: Learnable, data: Batches, ranks: Ranks = Ranks(), device: str = "cpu") -> float:
-    """Mean loss over one pass of the data."""
-    was_training = model.training
-    model.eval()
-    total = count = 0.0
-    with torch.compiler.set_stance("force_eager"):  # other shapes than in training: not worth compiling for
-        for batch in data.once():
-            part = batch.part(ranks.rank, ranks.world)
-            if part.rows:
-                loss = task.loss(model, part.to(device))
-                total, count = total + loss.total.item(), count + loss.terms.item()
-    model.train(was_training)
-    total, count = ranks.add([total, count])
-    return total / max(count, 1)

@@ -53,10 +53,12 @@ class Muon:
         inside = matrices_of_blocks(model)
         chosen = {id(p) for p in inside}
         rest = [p for p in model.parameters() if id(p) not in chosen]
-        pairs = [(self.rest._for(rest), self.rest.rate)] if rest else []
+        pairs: list[tuple[torch.optim.Optimizer, float]] = []
         if inside:
             muon = torch.optim.Muon(inside, lr=self.rate, weight_decay=self.decay, momentum=self.momentum)
             pairs.append((muon, self.rate))
+        if rest:
+            pairs.append((self.rest._for(rest), self.rest.rate))
         return Optimisers(model, pairs)
 
 
@@ -87,6 +89,10 @@ class Optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = rate * share
             optimiser.step()
+
+    def rates(self, share: float) -> dict[str, float]:
+        """The learning rate at this share of its peak, and that of the rest where the rest has its own."""
+        return {name: rate * share for name, (_, rate) in zip(("rate", "rate_rest"), self.parts, strict=False)}
 
     def clear(self) -> None:
         for optimiser, _ in self.parts:

@@ -65,7 +65,11 @@ def all_answers(desk: Desk, given: Given | None) -> dict[str, Any]:
         answers[f"{start}/training"] = desk.training(number)
         if run["problem"]:
             continue
-        answers[f"{start}/positions"] = desk.positions(number)
+        try:
+            answers[f"{start}/positions"] = desk.positions(number)
+        except UserError as error:  # its weights cannot be read, which is found out here
+            run |= {"problem": str(error), "kind": None}
+            continue
         if given is None or run["kind"] is None or not given.suits(run["kind"]):
             continue
         answers[f"{start}/record"] = found = desk.record(number, given)

@@ -112,6 +112,7 @@ def bind(host: str, port: int | None) -> socket.socket:
         place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             place.bind((host, choice))
+            place.listen()  # who comes before the first answer waits, and nobody else gets the port
         except (OSError, OverflowError) as error:
             place.close()
             why = getattr(error, "strerror", None) or str(error)

@@ -1,17 +1,21 @@
 """A run on show: loaded when it is first asked, and again when training has written better weights."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from regard.core.errors import UserError
 from regard.data.trees import Parse
 from regard.loading import holds_table, load, load_table
-from regard.models import BERT, GPT, FillWords, FromSource, ViT
+from regard.models import BERT, GPT, FillWords, FromSource, Model, ViT
 from regard.parts.positions import Tree
-from regard.run import METRICS, WEIGHTS, Run
-from regard.tasks import ClassifyImages, Summarise
+from regard.run import CONFIG, METRICS, TOKENIZER, WEIGHTS, Run, read_model
+from regard.tasks import ClassifyImages, Summarise, Task
 from regard.view.pictures import position_pictures
+from regard.view.pictures.groups import study_of
 from regard.view.record import RECORDERS, record
 from regard.view.recording import Given, Recording
 from regard.view.rest import Estimator, Rest, form, rest
@@ -42,18 +46,32 @@ class Shown:
         """What a page must know to offer the right form; a run that cannot be loaded says why, and shows its curves."""
         told: dict[str, Any] = {
             "name": str(self.path), "kind": None, "hint": "", "columns": [], "problem": "",
-            "model": "", "metrics": (self.path / METRICS).is_file(),
+            "model": "", "metrics": (self.path / METRICS).is_file(), **study_of(self.path),
         }  # fmt: skip
         try:
-            found = self.loaded()
+            return told | (self._table() if holds_table(self.path) else self._model())
         except UserError as error:
-            return {**told, "problem": str(error)}
-        if not isinstance(found, Run):
-            return {**told, "kind": "row", "model": type(found).__name__, "columns": form(found)}
-        parameters = sum(weights.numel() for weights in found.model.parameters())
-        told["model"] = f"{type(found.config).__name__}, {parameters:,} parameters"
-        kind = input_kind(found)
-        return {**told, "kind": kind, "hint": HINTS.get(kind or "", "")}
+            return told | {"problem": str(error)}
+
+    def _table(self) -> dict[str, Any]:
+        found = self.loaded()
+        assert not isinstance(found, Run)
+        return {"kind": "row", "model": type(found).__name__, "columns": form(found)}
+
+    def _model(self) -> dict[str, Any]:
+        config, task, has_words = self._settings()
+        kind = input_kind(config, task, has_words)
+        model = f"{type(config).__name__}, {parameters(config):,} parameters"
+        return {"model": model, "kind": kind, "hint": HINTS.get(kind or "", "")}
+
+    def _settings(self) -> tuple[Model, Task | None, bool]:
+        """The model's config, its task, and whether it has words. Of our own runs without their weights: a study has
+        many, of which most are shown as curves alone."""
+        if (self.path / CONFIG).is_file():
+            return *read_model(self.path), (self.path / TOKENIZER).is_file()
+        found = self.loaded()
+        assert isinstance(found, Run)
+        return found.config, found.task, found.tokenizer is not None
 
     def record(self, given: Given) -> Recording | Rest:
         found = self.loaded()
@@ -81,17 +99,23 @@ class Shown:
         return position_pictures(found.model) if isinstance(found, Run) else []
 
 
-def input_kind(run: Run) -> str | None:
-    """What the run takes; None where nothing can be given to it."""
-    if isinstance(run.config, ViT):
-        return "image" if isinstance(run.task, ClassifyImages) else None
-    if type(run.config) not in RECORDERS or run.tokenizer is None:
+def input_kind(config: Model, task: Task | None, has_words: bool) -> str | None:
+    """What such a run takes; None where nothing can be given to it."""
+    if isinstance(config, ViT):
+        return "image" if isinstance(task, ClassifyImages) else None
+    if type(config) not in RECORDERS or not has_words:
         return None
-    if isinstance(run.config, FromSource):
-        return "summary" if isinstance(run.task, Summarise) else "pair"
-    if isinstance(run.config, GPT):
+    if isinstance(config, FromSource):
+        return "summary" if isinstance(task, Summarise) else "pair"
+    if isinstance(config, GPT):
         return "text"
-    return "gaps" if isinstance(run.config, BERT) and isinstance(run.config.head, FillWords) else "label"
+    return "gaps" if isinstance(config, BERT) and isinstance(config.head, FillWords) else "label"
+
+
+@lru_cache(maxsize=256)  # seeds of a study share their config
+def parameters(config: Model) -> int:
+    with torch.device("meta"):  # counted without memory for them
+        return sum(weights.numel() for weights in config.build().parameters())
 
 
 def _changed(file: Path) -> int:

@@ -97,6 +97,18 @@ def test_each_parameter_belongs_to_exactly_one_optimiser():
     assert sorted(owned) == sorted(id(p) for p in model.parameters())
 
 
+def test_rates_are_those_that_the_optimisers_step_with():
+    model = GPT(vocab=8, width=16, layers=1, heads=2).build()
+    optimisers = Muon(rate=0.02, rest=AdamW(rate=0.004)).build(model)
+    optimisers.step(0.5)
+    told = optimisers.rates(0.5)
+    assert told == {"rate": 0.01, "rate_rest": 0.002}
+    used = [group["lr"] for part, _ in optimisers.parts for group in part.param_groups]
+    assert used[0] == told["rate"]
+    assert set(used[1:]) == {told["rate_rest"]}
+    assert AdamW(rate=0.5).build(model).rates(0.5) == {"rate": 0.25}
+
+
 def test_the_average_follows_its_formula_and_gives_the_weights_back():
     model = nn.Linear(1, 1, bias=False)
     nn.init.zeros_(model.weight)

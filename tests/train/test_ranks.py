@@ -57,6 +57,7 @@ def test_two_ranks_reproduce_the_losses_of_one_process(more: tuple[str, ...], tm
         for name in ("loss", "valid"):
             if name in alone:
                 assert alone[name] == pytest.approx(shared[name], abs=1e-5)
+        assert ("sample" in shared) == ("valid" in shared)  # and by one of them alone
     assert json.loads((tmp_path / "two" / "metrics.jsonl").read_text().splitlines()[0])["step"] == 1
 
 

@@ -6,17 +6,21 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from regard.cli.look import runs_in
 from regard.view import export
 from regard.view.answers import Desk
 from regard.view.export import export_page
 from regard.view.page import page_files
+from regard.view.plot import Wish, drawn
 from regard.view.recording import Given
 from regard.view.shown import Shown
 from tests.command import regard
 from tests.view.conftest import Runs
+from tests.view.studies import save_study
 
 NASTY = '</script><script>alert(1)</script><!-- "&'
 
@@ -103,6 +107,8 @@ def test_mistakes_of_view_are_one_line(runs: Runs, capsys, words: tuple[str, ...
         ("rnn-attention", ()),
         ("gpt", ()),
         ("gpt", ("--picture", "head", "--look", "decoder.1.attend", "--head", "1")),
+        ("gpt", ("--picture", "head", "--as", "lines")),
+        ("gpt", ("--picture", "positions")),
     ],
 )
 def test_plots_of_an_input(runs: Runs, tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
@@ -129,6 +135,53 @@ def test_plots_of_several_runs_and_of_training(runs: Runs, tmp_path: Path) -> No
     assert "loss, nats" in (tmp_path / "curves.svg").read_text() or (tmp_path / "curves.svg").stat().st_size > 5000
 
 
+def test_a_plot_of_a_head_as_lines_has_its_weights(runs: Runs) -> None:
+    recording = Shown(runs["gpt"]).record(Given("abcdef"))
+    figure, _ = drawn([Shown(runs["gpt"])], Given("abcdef"), Wish("head", "decoder.1.attend", 1, "lines"))
+    weights = recording.look("decoder.1.attend").pattern[1]
+    lines = [((line.get_ydata()[0], line.get_ydata()[1]), line.get_linewidth()) for line in figure.axes[0].lines]
+    seen = {(query, key): float(weights[query, key]) for query, key in (weights >= 0.01).nonzero().tolist()}
+    assert {place: (width - 0.4) / 4 for place, width in lines} == pytest.approx(seen)
+    assert [word.get_text() for word in figure.axes[0].texts] == [*"abcdef"] * 2
+
+
+def test_a_plot_of_positions_has_the_numbers_of_the_page(runs: Runs) -> None:
+    shown = Shown(runs["transformer"])
+    figure, _ = drawn([shown], None, Wish("positions"))
+    images = [axes.images[0] for axes in figure.axes if axes.images]
+    told = shown.positions()
+    assert len(images) == len(told) == 2
+    for image, one in zip(images, told, strict=True):
+        there = np.frombuffer(base64.b64decode(one["map"]["values"]), "<f4")
+        assert np.array_equal(np.asarray(image.get_array(), dtype="<f4").ravel(), there)
+
+
+def test_a_plot_of_evidence_has_the_numbers_of_the_page(tables: tuple[Path, Path], tmp_path: Path) -> None:
+    given = Given(row={"area": "120", "city": "Paris"})
+    rest = Shown(tables[0]).record(given)
+    figure, told = drawn([Shown(tables[0])], given, Wish())
+    columns, rows = ([bar.get_width() for bar in axes.patches] for axes in figure.axes)
+    assert columns == [100 * weight for _, weight in rest.columns]
+    assert rows == [weight for _, weight, *_ in rest.rows]
+    assert told == rest.told
+    words = ["--cell", "area=120", "--cell", "city=Paris", "--out", tmp_path / "a.png"]
+    assert regard("plot", tables[0], *words) == 0
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_seeds_of_a_study_are_plotted_as_one_curve_with_a_band(runs: Runs, tmp_path: Path) -> None:
+    study = save_study(tmp_path / "study", runs["gpt"], ("base", "no-norm"))
+    figure, _ = drawn([Shown(run) for run in runs_in(study)], None, Wish())
+    lines, bands = figure.axes[0].lines, figure.axes[0].collections
+    assert [line.get_label() for line in lines] == ["base", "no-norm"]
+    assert lines[0].get_ydata() == pytest.approx([1.5, 0.75, 0.5])
+    assert lines[1].get_ydata() == pytest.approx([3, 1.5, 1])
+    assert bands[0].get_paths()[0].vertices[:, 1].max() == 2
+    assert [axes.get_title() for axes in figure.axes] == ["loss, nats", "learning rate", "speed"]
+    assert figure.axes[1].lines[0].get_ydata() == pytest.approx([0.001] * 3)
+    assert regard("plot", study, "--out", tmp_path / "a.svg") == 0
+
+
 @pytest.mark.parametrize(
     ("name", "words", "told"),
     [
@@ -140,12 +193,28 @@ def test_plots_of_several_runs_and_of_training(runs: Runs, tmp_path: Path) -> No
         ("gpt", ("--picture", "alignment", "--input", "a", "--out", "a.png"), "no alignment"),
         ("gpt", ("--picture", "head", "--look", "de.9", "--input", "a", "--out", "a.png"), "de.9: there is no such"),
         ("rnn", ("--picture", "overview", "--input", "a", "--out", "a.png"), "no attention to draw"),
+        ("rnn", ("--picture", "positions", "--out", "a.png"), "has no code of positions"),
+        ("gpt", ("--picture", "overview", "--as", "lines", "--input", "a", "--out", "a.png"), "--as lines: is for"),
+        ("gpt", ("--picture", "head", "--as", "lines", "--input", "a" * 81, "--out", "a.png"), "draws up to 80 tokens"),
+        ("gpt", ("--picture", "evidence", "--out", "a.png"), "needs a row; give its cells with --cell"),
+        ("gpt", ("--picture", "evidence", "--input", "a", "--out", "a.png"), "--picture evidence: is of tables"),
+        ("gpt", ("--cell", "a=1", "--out", "a.png"), "--cell: is for tables, and"),
+        ("table", ("--input", "a", "--out", "a.png"), "holds a table; give it a row with --cell COLUMN=value"),
+        ("table", ("--picture", "head", "--cell", "area=1", "--out", "a.png"), "of which --picture evidence can be"),
+        ("table", ("--cell", "size=1", "--out", "a.png"), "the table has no column 'size'"),
     ],
 )
 def test_mistakes_of_plot_are_one_line(
-    runs: Runs, tmp_path: Path, monkeypatch, capsys, name: str, words: tuple[str, ...], told: str
+    runs: Runs,
+    tables: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch,
+    capsys,
+    name: str,
+    words: tuple[str, ...],
+    told: str,
 ) -> None:
-    run = runs[name]
+    run = tables[0] if name == "table" else runs[name]
     monkeypatch.chdir(tmp_path)
     assert regard("plot", run, *words) in (1, 2)
     err = capsys.readouterr().err
@@ -161,6 +230,14 @@ def test_a_folder_of_runs_stands_for_all_of_them(tmp_path: Path, runs: Runs) -> 
     assert regard("view", tmp_path / "several", "--export", tmp_path / "all.html") == 0
     shown = kept((tmp_path / "all.html").read_text())["api/runs"]["runs"]
     assert [Path(one["name"]).name for one in shown] == ["gpt", "transformer"]
+
+
+def test_a_study_is_exported_though_its_weights_cannot_be_read(tmp_path: Path, runs: Runs) -> None:
+    study = save_study(tmp_path / "study", runs["gpt"], ("base",))
+    assert regard("view", study, "--export", tmp_path / "all.html") == 0
+    answers = kept((tmp_path / "all.html").read_text())
+    assert all("model.safetensors" in one["problem"] for one in answers["api/runs"]["runs"])
+    assert answers["api/runs/1/training"]["curves"]["loss"]["values"] == [2, 1, 2 / 3]
 
 
 def test_a_folder_without_any_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

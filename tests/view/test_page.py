@@ -1,5 +1,6 @@
 """Every view in a real browser: what is on screen is what was recorded, and nothing goes wrong or goes out."""
 
+import csv
 import json
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from regard.view.export import export_page
 from regard.view.pictures import aligned
 from regard.view.recording import Given
 from regard.view.shown import Shown
-from tests.view.browser import Watched, served
+from tests.view.browser import NAMELESS, Watched, served
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY
 
@@ -55,7 +56,6 @@ def test_alignments_of_two_runs_side_by_side(site: tuple[str, Desk], watched: Wa
     assert said(page, "“b” (1), “b” (3)").endswith(f": {float(weights[1, 3]):.3g}")
     page.select_option("select[name=head]", "1")
     page.wait_for_function("() => location.hash.includes('head=1')")
-    assert watched.asked_only(address)
 
 
 def test_from_the_overview_to_a_head(site: tuple[str, Desk], watched: Watched) -> None:
@@ -72,7 +72,25 @@ def test_from_the_overview_to_a_head(site: tuple[str, Desk], watched: Watched) -
     look = desk.runs[0].record(Given(TEXT, "abc")).look("decoder.1.cross")
     best, place = look.pattern[1, 1].max(-1)
     assert f"({int(place)}) {float(best):.3f}" in said(page, "“b” (1) looks at")
-    assert watched.asked_only(address)
+
+
+def test_heads_of_two_runs_side_by_side(site: tuple[str, Desk], watched: Watched) -> None:
+    """Each with its own attention: where the second has none of that name, its first stands beside."""
+    both = {"run": 0, "with": 1, "text": TEXT, "target": "abc"}
+    page = watched.open(site[0], view="overview", **both)
+    page.wait_for_function("() => document.querySelectorAll('table.heads').length == 2")
+    counts = [sum(len(look.pattern) for look in run.record(Given(TEXT, "abc")).looks) for run in site[1].runs[:2]]
+    tables = page.locator("table.heads").all()
+    assert [table.locator("button").count() for table in tables] == counts
+    page = watched.open(site[0], view="head", look="decoder.1.cross", head=1, **both)
+    page.wait_for_function("() => document.querySelectorAll('figure[data-picture=head]').length == 2")
+    other = site[1].runs[1].record(Given(TEXT, "abc")).looks[0]
+    titles = page.locator("main h3").all_text_contents()
+    assert [title.partition(": ")[2] for title in titles] == ["decoder.1.cross, head 1", f"{other.name}, head 0"]
+    page.locator("figure[data-picture=head] canvas").nth(1).focus()
+    page.keyboard.press("ArrowDown")
+    best, place = other.pattern[0, 0].max(-1)
+    assert f"({int(place)}) {float(best):.3f}" in said(page, "(0) looks at")
 
 
 def test_hovering_isolates_a_token(site: tuple[str, Desk], watched: Watched) -> None:
@@ -164,16 +182,18 @@ def test_training_is_drawn_and_goes_on(tmp_path: Path, watched: Watched) -> None
     folders[1].__exit__()
     with served(tmp_path / "one", tmp_path / "two") as (address, _):
         page = watched.open(address)
-        assert page.locator("main canvas").count() == 3
+        assert page.locator("main figure canvas").count() == 3
         assert "one (running)" in page.text_content("main ul")
-        folders[0].log(**{**line, "step": 2, "loss": 0.125, "sample": NASTY})
+        folders[0].log(**{**line, "step": 2, "loss": 0.125, "rate": 0.01, "rate_rest": 0.005, "sample": NASTY})
         page.wait_for_function("() => document.querySelector('main table').textContent.includes('0.125 at step 2')")
-        page.locator("main canvas").first.focus()
+        page.locator("main figure canvas").first.focus()
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
         assert f"{tmp_path / 'one'} training loss 0.125" in said(page, "step 2")
         assert page.text_content(".sample") == NASTY
-        assert watched.asked_only(address)
+        label = page.get_attribute("figure[data-picture=training-rate] canvas", "aria-label")
+        assert label.startswith("learning rate (thin: of the rest) over steps; last values: ")
+        assert label.endswith("one learning rate 0.01; " + f"{tmp_path / 'one'} learning rate of the rest 0.005")
     folders[0].__exit__()
 
 
@@ -208,9 +228,9 @@ def test_mistakes_are_told_on_the_page(site: tuple[str, Desk], watched: Watched)
 
 
 def test_pictures_are_saved(site: tuple[str, Desk], watched: Watched, tmp_path: Path) -> None:
-    views = [("alignment", 0), ("overview", 0), ("head", 2), ("positions", 2)]
-    for view, run in views:
-        page = watched.open(site[0], run=run, view=view, text=NASTY)
+    views = [("alignment", 0, ""), ("overview", 0, ""), ("head", 2, "lines"), ("head", 2, "map"), ("positions", 2, "")]
+    for view, run, mode in views:
+        page = watched.open(site[0], run=run, view=view, text=NASTY, mode=mode)
         for kind in ("png", "svg"):
             with page.expect_download() as coming:
                 page.locator(f"[data-save={kind}]").first.click()
@@ -221,6 +241,27 @@ def test_pictures_are_saved(site: tuple[str, Desk], watched: Watched, tmp_path: 
         drawn = ElementTree.parse(tmp_path / f"{view}.svg").getroot()
         assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
         assert len(list(drawn)) > 10
+
+
+def test_tables_are_saved(site: tuple[str, Desk], watched: Watched, tmp_path: Path) -> None:
+    row = {"area": "120", "city": NASTY}
+    page = watched.open(site[0], wait="#rests .answer", run=4, row=json.dumps(row))
+    found = site[1].runs[4].record(Given(row=row))
+    columns, rows = (page.locator("[data-save=csv]").nth(place) for place in (0, 1))
+    for button, name in ((columns, "columns"), (rows, "rows")):
+        with page.expect_download() as coming:
+            button.click()
+        assert coming.value.suggested_filename == f"regard-{name}.csv"
+        coming.value.save_as(tmp_path / f"{name}.csv")
+    with (tmp_path / "columns.csv").open(newline="") as file:
+        told = list(csv.reader(file))
+    assert [(name, float(weight)) for name, weight in told[1:]] == list(found.columns)
+    with (tmp_path / "rows.csv").open(newline="") as file:
+        head, *told = csv.reader(file)
+    assert head == ["row", "weight", found.target, *found.names]
+    assert [(int(number), float(weight), target, tuple(cells)) for number, weight, target, *cells in told] == list(
+        found.rows
+    )
 
 
 def test_a_link_leads_back(site: tuple[str, Desk], watched: Watched) -> None:
@@ -243,13 +284,15 @@ def test_keyboard_and_labels(site: tuple[str, Desk], watched: Watched) -> None:
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("table.heads")
     assert page.evaluate("document.activeElement.textContent") == "Overview"
-    nameless = """[...document.querySelectorAll('button, select, textarea, input, canvas[role=img]')].filter(e =>
-        !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length))).length"""
     for view in ("alignment", "overview", "head", "positions"):
         watched.open(site[0], run=0, view=view, text=TEXT)
-        assert page.evaluate(nameless) == 0, view
+        assert page.evaluate(NAMELESS) == [], view
+    watched.open(site[0], wait="input[name=groups]", run=0, view="training")
+    assert page.evaluate(NAMELESS) == []
     watched.open(site[0], wait="#rests .answer", run=4)
-    assert page.evaluate(nameless) == 0
+    assert page.evaluate(NAMELESS) == []
+    page.evaluate("document.querySelector('.cells select').closest('label').querySelector('span').remove()")
+    assert len(page.evaluate(NAMELESS)) == 1, "what can be chosen is no name"
 
 
 def test_light_and_dark(site: tuple[str, Desk], watched: Watched) -> None:
@@ -275,7 +318,6 @@ def test_an_exported_file_opens_from_the_disk(
         page.wait_for_selector("main :is(canvas, p)")
         assert page.text_content("#trouble") == "", tab
     assert page.locator("img").count() == 0
-    assert watched.asked_only(file.as_uri())
     if name == "gpt":
         page.click("[role=tab]:text-is('Head')")
         page.locator("figure[data-picture=head] canvas").focus()

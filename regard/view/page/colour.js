@@ -12,7 +12,10 @@ const TABLE = Array.from({ length: STEPS }, (_, step) => {
   return VIRIDIS[low].map((part, i) => Math.round(part + (VIRIDIS[low + 1][i] - part) * (place - low)));
 });
 
-export const RUNS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const RUNS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [16, 4]]; // beyond the colours, the same ones in other strokes
+
+export const CURVES = DASHES.flatMap((dash) => RUNS.map((colour) => ({ colour, dash })));
 
 // From 0 to 1 as red, green, blue.
 export function viridis(share) {

@@ -40,7 +40,8 @@ function settle() {
   const other = runs[state.with];
   if (!other || state.with === state.run || !alike(runs[state.run], other)) state.with = null;
   const views = possible();
-  if (!views.includes(state.view)) state.view = runs[state.run].kind === null ? "training" : views[0];
+  const curves = runs[state.run].kind === null || runs[state.run].study; // nothing to give it, or one of very many
+  if (!views.includes(state.view)) state.view = curves ? "training" : views[0];
   if (kept) Object.assign(state, kept);
 }
 
@@ -66,7 +67,7 @@ async function render() {
     trouble("");
     if (state.view === "training") {
       parts.answers.replaceChildren();
-      await fill((room) => showTraining(room, runs), late);
+      await fill((room) => showTraining(room, runs, state, change), late);
       return;
     }
     drawForm(parts.input, runs, state, { choose: change, give: (given) => change({ ...given, token: null }), send });

@@ -18,14 +18,28 @@ export class CanvasPen {
     this.to.globalAlpha = 1;
   }
 
-  path(points, colour, width = 1, alpha = 1) {
+  path(points, colour, width = 1, alpha = 1, dash = []) {
     this.to.globalAlpha = alpha;
     this.to.strokeStyle = colour;
     this.to.lineWidth = width;
+    this.to.setLineDash(dash);
+    this.trace(points);
+    this.to.stroke();
+    this.to.setLineDash([]);
+    this.to.globalAlpha = 1;
+  }
+
+  area(points, colour, alpha = 1) {
+    this.to.globalAlpha = alpha;
+    this.to.fillStyle = colour;
+    this.trace(points);
+    this.to.fill();
+    this.to.globalAlpha = 1;
+  }
+
+  trace(points) {
     this.to.beginPath();
     points.forEach(([x, y], i) => (i ? this.to.lineTo(x, y) : this.to.moveTo(x, y)));
-    this.to.stroke();
-    this.to.globalAlpha = 1;
   }
 
   text(words, x, y, { colour, size = 12, align = "left", angle = 0, bold = false }) {
@@ -57,9 +71,13 @@ export class SvgPen {
     this.add("rect", { x, y, width, height, fill: colour, "fill-opacity": alpha });
   }
 
-  path(points, colour, width = 1, alpha = 1) {
-    const d = points.map(([x, y], i) => `${i ? "L" : "M"}${round(x)} ${round(y)}`).join("");
-    this.add("path", { d, fill: "none", stroke: colour, "stroke-width": width, "stroke-opacity": alpha });
+  path(points, colour, width = 1, alpha = 1, dash = []) {
+    const stroke = { stroke: colour, "stroke-width": width, "stroke-opacity": alpha };
+    this.add("path", { d: outline(points), fill: "none", ...stroke, "stroke-dasharray": dash.join(" ") || "none" });
+  }
+
+  area(points, colour, alpha = 1) {
+    this.add("path", { d: `${outline(points)}Z`, fill: colour, "fill-opacity": alpha });
   }
 
   text(words, x, y, { colour, size = 12, align = "left", angle = 0, bold = false }) {
@@ -113,6 +131,10 @@ function pixels(columns, rows, colour) {
   }
   to.putImageData(image, 0, 0);
   return small;
+}
+
+function outline(points) {
+  return points.map(([x, y], i) => `${i ? "L" : "M"}${round(x)} ${round(y)}`).join("");
 }
 
 function round(value) {

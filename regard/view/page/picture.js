@@ -4,14 +4,16 @@ import { make } from "./dom.js";
 import { theme } from "./colour.js";
 import { CanvasPen, SvgPen } from "./pen.js";
 
-// `size()` gives width and height, `draw(pen, colours, width, height)` draws.
+// `size()` gives width and height, `draw(pen, colours, width, height)` draws; `saved` has both for a file, where that has
+// more on it than the screen.
 export class Picture {
-  constructor({ name, label, size, draw, keyboard = false }) {
+  constructor({ name, label, size, draw, keyboard = false, saved = {} }) {
     this.name = name;
     this.size = size;
     this.draw = draw;
+    this.saved = { name, size, draw, ...saved };
     this.canvas = make("canvas", { role: "img", "aria-label": label, tabindex: keyboard ? "0" : null });
-    this.figure = make("figure", { "data-picture": name }, make("div", { class: "scroll" }, this.canvas), saving(this));
+    this.figure = make("figure", { "data-picture": name }, make("div", { class: "scroll" }, this.canvas), saving(this.saved));
     this.waiting = false;
     new ResizeObserver(() => this.ask()).observe(this.figure); // also when it comes on the page
   }
@@ -62,6 +64,14 @@ function saveSvg(picture) {
   pen.rect(0, 0, width, height, theme().paper);
   picture.draw(pen, theme(), width, height);
   keep(new Blob([pen.toString()], { type: "image/svg+xml" }), `${picture.name}.svg`);
+}
+
+// A table as a file that every spreadsheet reads: lines of cells, the first of them names.
+export function savingTable(name, lines) {
+  const cell = (words) => (/[",\r\n]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words);
+  const text = () => lines.map((line) => line.map((words) => cell(String(words))).join(",") + "\r\n").join("");
+  const save = () => keep(new Blob([text()], { type: "text/csv" }), `${name}.csv`);
+  return make("div", { class: "saving" }, make("button", { type: "button", "data-save": "csv", onclick: save }, "Save CSV"));
 }
 
 function keep(blob, name) {

@@ -2,7 +2,7 @@
 
 export const EMPTY = {
   view: "", run: 0, with: null, text: "", target: null, row: null, picture: null, look: null, head: null,
-  mode: "lines", token: null,
+  mode: "lines", token: null, over: "steps", groups: null,
 };
 const LONGEST = 60000; // letters of an address
 const NUMBERS = ["run", "with", "head"];
@@ -15,16 +15,28 @@ export function readState() {
     const value = words.get(name);
     if (NUMBERS.includes(name)) state[name] = /^\d{1,6}$/.test(value) ? Number(value) : EMPTY[name];
     else if (name === "row") state.row = readRow(value);
+    else if (name === "groups") state.groups = readNames(value);
+    else if (name === "over") state.over = value === "seconds" ? value : EMPTY.over;
     else state[name] = value;
   }
   return state;
 }
 
 function readRow(text) {
+  const row = readWords(text);
+  return row && !Array.isArray(row) ? row : null;
+}
+
+function readNames(text) {
+  const names = readWords(text);
+  return Array.isArray(names) ? names : null;
+}
+
+// What was written as JSON, where all that it holds is text.
+function readWords(text) {
   try {
-    const row = JSON.parse(text);
-    const fits = row && typeof row === "object" && Object.values(row).every((cell) => typeof cell === "string");
-    return fits ? row : null;
+    const found = JSON.parse(text);
+    return found && typeof found === "object" && Object.values(found).every((one) => typeof one === "string") ? found : null;
   } catch {
     return null;
   }
@@ -32,7 +44,7 @@ function readRow(text) {
 
 export function writeState(state) {
   const told = Object.entries(state).filter(([name, value]) => value !== null && value !== EMPTY[name]);
-  const words = told.map(([name, value]) => [name, name === "row" ? JSON.stringify(value) : String(value)]);
+  const words = told.map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
   let hash = new URLSearchParams(words).toString();
   if (hash.length > LONGEST) { // an address of such a length leads nowhere: then without the input
     hash = new URLSearchParams(words.filter(([name]) => !["text", "target", "row"].includes(name))).toString();

@@ -1,6 +1,7 @@
 // A table: the cells of a row to change, what is predicted of it, and the known rows and columns that it rests on.
 
 import { make, say } from "./dom.js";
+import { savingTable } from "./picture.js";
 import { isFile } from "./source.js";
 
 const PAUSE = 250; // milliseconds after the last key
@@ -80,8 +81,10 @@ function rowsTable(rest) {
   const body = rest.rows.map(([number, weight, target, cells]) => make("tr", {},
     make("td", { class: "number" }, String(number)), make("td", {}, bar(weight, most), ` ${weight.toFixed(4)}`),
     make("td", {}, target), ...cells.map((cell, place) => make("td", { class: same(rest, place, cell) }, cell))));
-  return make("div", { class: "scroll" }, make("h2", {}, "Known rows that it rests on"),
-    make("table", { class: "plain" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body)));
+  const lines = rest.rows.map(([number, weight, target, cells]) => [number, weight, target, ...cells]);
+  return make("div", {}, make("h2", {}, "Known rows that it rests on"),
+    make("div", { class: "scroll" }, make("table", { class: "plain" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body))),
+    savingTable("rows", [["row", "weight", rest.target, ...rest.names], ...lines]));
 }
 
 // Cells that are those of the row that is asked.
@@ -94,7 +97,7 @@ function columnsTable(rest) {
   const body = rest.columns.map(([name, weight]) => make("tr", {},
     make("th", { scope: "row" }, name), make("td", {}, bar(weight, most), ` ${(100 * weight).toFixed(1)} %`)));
   return make("div", {}, make("h2", {}, "Columns that mattered: how far the prediction moves without them"),
-    make("table", { class: "plain" }, make("tbody", {}, ...body)));
+    make("table", { class: "plain" }, make("tbody", {}, ...body)), savingTable("columns", [["column", "weight"], ...rest.columns]));
 }
 
 function bar(value, most) {

@@ -1,8 +1,9 @@
 """Position codes as heat maps, found by asking a code at each of the three places where order may enter."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.parts.blocks import Stack
@@ -16,7 +17,23 @@ PLACES = 128  # that are drawn of a code without end
 SQUARE = 64  # places of a picture of pairs
 
 
+class PositionMap(NamedTuple):
+    stack: str  # of blocks
+    title: str
+    down: str  # what runs down
+    across: str
+    values: Float[Tensor, "row column"]
+
+
 def position_pictures(model: nn.Module) -> list[dict[str, Any]]:
+    """The same as a page draws them."""
+    return [
+        {"stack": one.stack, "title": one.title, "down": one.down, "across": one.across, "map": packed(one.values)}
+        for one in positions_of(model)
+    ]
+
+
+def positions_of(model: nn.Module) -> list[PositionMap]:
     """A map for each way in which a stack of blocks knows the order of its tokens."""
     found = []
     for name, part in model.named_modules():
@@ -24,8 +41,7 @@ def position_pictures(model: nn.Module) -> list[dict[str, Any]]:
             heads = next(module for module in part.modules() if isinstance(module, MultiHead))
             width = heads.query.in_features
             count = heads.query.out_features // heads.size
-            for title, rows, columns, map_ in position_maps(part.position, width, count, heads.size):
-                found.append({"stack": name, "title": title, "down": rows, "across": columns, "map": packed(map_)})
+            found += [PositionMap(name, *one) for one in position_maps(part.position, width, count, heads.size)]
     return found
 
 
