@@ -11,7 +11,9 @@ ROOT = Path(__file__).parents[1]
 MAKE = shutil.which("make")
 pytestmark = pytest.mark.skipif(MAKE is None, reason="there is no make on this machine")
 
-INSTALLS = """case "$*" in *install*chromium) printf '#!/bin/sh\\n' > {folder}/chromium; chmod +x {folder}/chromium;; esac"""
+INSTALLS = """case "$*" in
+*install*chromium) printf '#!/bin/sh\\n' > {folder}/chromium; chmod +x {folder}/chromium ;;
+esac"""
 
 
 def asked_for_a_browser(folder: Path, user: int, installer: str | None) -> tuple[str, str]:
