@@ -1,4 +1,4 @@
-"""The wheel, built and installed without a network: it holds all that is needed, and works in an environment of its own."""
+"""The wheel, built and installed without a network: it holds all that is needed, and works by itself."""
 
 import json
 import os
