@@ -6,13 +6,23 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 unexport PYTHONDONTWRITEBYTECODE
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs clean browser
 
 demo: .venv/installed
 	$(BIN)/regard demo
 
-test: .venv/ready-for-tests lint
+test: .venv/ready-for-tests lint browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The tests of the page drive a chromium. It is installed where that may be done without asking; elsewhere they are skipped.
+APT = DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o Acquire::Retries=0 -o DPkg::Lock::Timeout=60
+CHROMIUM = $(APT) install --no-install-recommends --yes chromium
+browser:
+	@found() { command -v chromium || command -v chromium-browser; }; \
+	if ! found && [ "$$(id -u)" = 0 ] && command -v apt-get; then \
+	    $(CHROMIUM) || { $(APT) update && $(CHROMIUM); }; \
+	fi >/dev/null 2>&1 </dev/null; \
+	found >/dev/null || echo "no chromium here: the tests of the page will be skipped (apt install chromium)"
 
 lint: .venv/ready-for-tests
 	$(BIN)/ruff check --quiet .

@@ -153,7 +153,7 @@ def _disk(folder: Path) -> tuple[State, str]:
 
 
 def _browser(_: Path) -> tuple[State, str]:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
     missing = [name for name, there in (("chromium", found), ("playwright", find_spec("playwright"))) if not there]
     if missing:
         return "hint", f"no {' and no '.join(missing)}: only the project's own tests of the page need it"

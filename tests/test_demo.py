@@ -1,10 +1,19 @@
 """The demo as a newcomer meets it, on the quick way; and what it must never do to other people's folders."""
 
+import io
+import os
+import re
+import signal
 import socket
+import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import regard as package
 from regard.demo import after, python
@@ -99,28 +108,69 @@ def test_without_the_library_s_sources_it_reads_its_own(monkeypatch: pytest.Monk
     assert python.sources(1_000) == first[:1_000]
 
 
-def test_where_there_is_a_screen_the_page_is_opened_and_served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    from rich.console import Console
-
-    opened, served = [], []
+@pytest.mark.parametrize("screen", [True, False])
+def test_a_person_at_a_terminal_is_served_the_page(screen: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    opened, served, console = [], [], Console(file=io.StringIO(), width=200)
 
     def serve(desk: Desk, place: socket.socket, host: str) -> None:
+        served.append(([run.path.name for run in desk.runs], place.getsockname()[1]))
         place.close()
-        served.append([run.path.name for run in desk.runs])
 
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr(after, "serve", serve)
-    monkeypatch.setattr(after, "has_screen", lambda: True)
+    monkeypatch.setattr(after, "is_attended", lambda: True)
+    monkeypatch.setattr(after, "has_screen", lambda: screen)
     runs = [tmp_path / name for name in STEPS]
-    after.what_next(runs, 1.0, Console(quiet=True), may_stay=True)
-    assert served == [["dates", "python", "wine"]], "the example is the translator's"
-    assert opened[0].startswith("http://127.0.0.1:")
-    assert opened[0].endswith("/#text=am+3.+Oktober+1990")
-    after.what_next(runs, 1.0, Console(quiet=True), may_stay=False)
+    after.what_next(runs, 1.0, console, may_stay=True)
+    [(names, port)] = served
+    assert names == ["dates", "python", "wine"], "the example is the translator's"
+    address = f"http://127.0.0.1:{port}/#text=am+3.+Oktober+1990"
+    assert f"{'open' if screen else 'served'} at {address} (Ctrl-C ends it)" in console.file.getvalue()
+    assert opened == ([address] if screen else [])
+    after.what_next(runs, 1.0, console, may_stay=False)
     assert len(served) == 1, "a quick demo ends"
 
 
-def test_a_pipe_is_no_screen(monkeypatch: pytest.MonkeyPatch):
+def test_at_a_real_terminal_without_a_display_the_address_answers_until_ctrl_c(tmp_path: Path):
+    pty = pytest.importorskip("pty", reason="there are no terminals to imitate here")
+    code = "import sys; from pathlib import Path; from rich.console import Console; from regard.demo import after; "
+    code += "runs = [Path(name) for name in ('wine', 'dates', 'python')]; "
+    code += "sys.exit(after.what_next(runs, 1.0, Console(), may_stay=True))"
+    ours, theirs = pty.openpty()
+    bare = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=theirs, stdout=theirs, cwd=tmp_path, env=bare)
+    os.close(theirs)
+    try:
+        told = b""
+        while b"Ctrl-C" not in told:
+            told += os.read(ours, 1000)
+        address = re.search(rb"http://127[^\s#]+", told)
+        assert address is not None
+        assert "<title>" in ask(address[0].decode())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def ask(address: str) -> str:
+    """It may take a moment from the socket to what answers on it."""
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                return answer.read().decode()
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise AssertionError(f"{address} does not answer")
+
+
+def test_a_pipe_is_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr(sys, "stdout", Told())
-    assert not after.has_screen()
+    monkeypatch.setattr(sys, "stdout", told := Told())
+    assert not after.is_attended()
+    console = Console(file=told, width=200)
+    assert after.what_next([tmp_path / name for name in STEPS], 1.0, console, may_stay=True) == 0
+    assert f"regard view {tmp_path}" in told.text
+    assert "http" not in told.text

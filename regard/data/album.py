@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,12 @@ import numpy as np
 from regard.core.errors import UserError
 from regard.core.files import read_json, replacing, write_text
 from regard.core.machine import usable_cores
+from regard.data.counted import counted
 from regard.data.image_files import Found
 from regard.data.pixels import Framing, ImageError, pixels
 
-TOGETHER = 256  # images decoded at a time: all that is in memory at once
+TOGETHER = 256  # images decoded at a time
+HELD = 1 << 26  # bytes of them that may wait to be decoded: of files only names wait, of arrays all that is in them
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,22 @@ class Album:
 
 def decode(found: Iterable[Found], view: View) -> Iterator[tuple[Found, np.ndarray | ImageError]]:
     """The pixels of each image, or why it has none; a thread a core decodes."""
-    images = iter(found)
     with ThreadPoolExecutor(usable_cores()) as pool:
-        while together := list(islice(images, TOGETHER)):
+        for together in _groups(found):
             yield from zip(together, pool.map(lambda one: _pixels(one, view), together), strict=True)
+
+
+def _groups(found: Iterable[Found]) -> Iterator[list[Found]]:
+    """So many that every core has work, and so few that they fit into memory."""
+    group: list[Found] = []
+    held = 0
+    for one in found:
+        group.append(one)
+        held += one.picture.nbytes if isinstance(one.picture, np.ndarray) else 0
+        if len(group) == TOGETHER or held >= HELD:
+            yield group
+            group, held = [], 0
+    yield group
 
 
 def _pixels(one: Found, view: View) -> np.ndarray | ImageError:
@@ -64,7 +77,7 @@ def write_album(found: Iterable[Found], path: Path, view: View) -> None:
     first: dict[str, str] = {}
     skipped: list[str] = []
     with replacing(path) as temporary, temporary.open("wb") as out:
-        for one, answer in decode(found, view):
+        for one, answer in counted(decode(found, view), "images decoded"):
             if isinstance(answer, ImageError):
                 skipped.append(str(answer))
                 continue

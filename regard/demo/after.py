@@ -1,9 +1,10 @@
-"""After the demo: what to type next, or the page itself where there is a screen to show it on."""
+"""After the demo: what to type next and, for a person at a terminal, the page itself, which a browser is pointed to."""
 
 import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -29,26 +30,33 @@ def what_next(runs: Sequence[Path], seconds: float, console: Console, *, may_sta
         f'regard view {shlex.quote(str(runs[0].parent))} --input "{EXAMPLE}"',
     ):
         console.print(f"    {line}", markup=False)
-    if may_stay and has_screen():
+    if may_stay and is_attended():
         stay(runs, console)
     else:
         console.print("\nThe last one shows in a browser what each of them looks at.")
     return 0
 
 
+def is_attended() -> bool:
+    """A person at a terminal, who can read an address and end what waits there."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def has_screen() -> bool:
-    """A person at a terminal, on a machine that can show a page."""
-    shows = sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
-    return shows and sys.stdin.isatty() and sys.stdout.isatty()
+    """A machine that can show a page; elsewhere an address may be opened from another, through a tunnel."""
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def stay(runs: Sequence[Path], console: Console) -> None:
-    """Serve the page until Ctrl-C."""
-    import webbrowser
-
+    """Serve the page until Ctrl-C, which is how it is meant to end."""
     place = bind(HOST, None)
     address = f"http://{HOST}:{place.getsockname()[1]}/#{urlencode({'text': EXAMPLE})}"
-    console.print(f"\nThe last one is open at {address} (Ctrl-C ends it)")
-    webbrowser.open(address)
+    shown = has_screen()
+    console.print(f"\nThe last one is {'open' if shown else 'served'} at {address} (Ctrl-C ends it)", markup=False)
+    if shown:
+        import webbrowser
+
+        webbrowser.open(address)
     first = sorted(runs)  # as `regard view` has them: the translator, whose example the address holds, comes first
-    serve(Desk([Shown(path) for path in first]), place, HOST)
+    with suppress(KeyboardInterrupt):
+        serve(Desk([Shown(path) for path in first]), place, HOST)

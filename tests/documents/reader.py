@@ -1,9 +1,8 @@
 """A reader who types what the pages say, with little patience: every command runs, for as short as it can."""
 
 import io
-import os
 import re
-import subprocess
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,17 +10,21 @@ from typing import Any
 
 import pytest
 
+from regard.recipes import training
 from regard.run import loaded
-from regard.study import pool
+from regard.study import ablate, laws, pool, scale
 from regard.study.folder import Job, StudyFolder
 from regard.study.work import work
 from regard.tables import compare
 from regard.tables.peers import OF_SCIKIT_LEARN
 from regard.view import server
 from tests.command import regard
-from tests.documents.pages import Command, every_command
+from tests.documents import programs
+from tests.documents.pages import Command, every_command, verb_of
+from tests.interop import worded
 
 SMALL = {"--steps": "2", "--model.width": "16", "--training.batch": "4"}
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 SECONDS = "0.2"  # that a search for the best takes
 TEXT = {**SMALL, "--model.layers": "1", "--data.length": "16"}
 # What makes a verb quick: options that take the place of the page's own, or join them.
@@ -46,6 +49,8 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("study", "distance"): {"--steps": "2", "--seeds": "1", "--distances": "1 2", "--lengths": "16"},
     ("study", "heads"): {"--batches": "1"},
 }  # fmt: skip
+MAKERS = ("train", "fit", "pretrain", "export")
+OF_OTHERS = {"models/gpt2": "gpt2", "models/opus-mt-de-en": "marian"}  # folders that Hugging Face's users have
 ELSEWHERE = {("demo",): "tests/test_demo.py"}
 
 
@@ -57,9 +62,12 @@ class Reader:
         self.makers: dict[str, Command] = {}
         for command in every_command():
             out = command.option("--out")
-            if out and command.words[1] in ("train", "fit", "pretrain") and "--show-settings" not in command.words:
+            if out and command.words[1] in MAKERS and "--show-settings" not in command.words:
                 self.makers.setdefault(out, command)
         patch.setattr(pool, "_run", in_this_process)
+        patch.setattr(ablate, "MORE_SEEDS", 1)  # the fewest that studies can be told from
+        patch.setattr(scale, "SHARES", (0.25, 0.5, 1.0))
+        patch.setattr(laws, "RESAMPLES", 8)
         patch.setattr(server, "serve", lambda *_: None)  # the place is bound and told; nobody waits for a browser
         patch.setattr(compare, "peers", lambda: OF_SCIKIT_LEARN)
         patch.setattr(loaded, "write_targets", write_little)
@@ -67,26 +75,34 @@ class Reader:
     def run(self, command: Command) -> None:
         """Run a command; its exit code must be 0."""
         words = list(command.words)
-        if words[0] in ("make", "pip", "mkdir", "python"):
+        if words[0] not in ("regard", "torchrun"):
+            programs.run(words)
             return
-        verb = _verb(words[words.index("regard") + 1 :])
+        verb = verb_of(words[words.index("regard") + 1 :])
         if verb in ELSEWHERE:
             return
         self.make_all([word for word in words if word != command.option("--out")])
         words = quick(words, verb)
-        if words[0] == "torchrun" or "--processes" in words:
-            self._in_processes(words)
+        if words[0] == "torchrun":
+            under_torchrun(words[1:])
             return
         with self.patch.context() as patch:
             given = Path(command.file).read_bytes() if command.file else (command.echoed or "").encode()
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+            patch.setattr(sys, "argv", words)
+            if command.into:
+                patch.setattr(sys, "stdout", said := io.StringIO())
             assert regard(*words[1:]) == 0, f"{command.page}: {' '.join(words)}"
+        if command.into:
+            Path(programs.at_home(command.into)).write_text(said.getvalue())
 
     def make_all(self, words: Sequence[str]) -> None:
         """Runs that are spoken of and are not there yet."""
         for word in words:
             if word in self.makers and not Path(word).exists():
                 self.run(self.makers[word])
+            elif word in OF_OTHERS and not Path(word).exists():
+                worded.folder(OF_OTHERS[word], Path(word))
 
     def python(self, page: str, blocks: Sequence[str]) -> None:
         """Blocks go on from one another; searches for the best take a moment."""
@@ -95,11 +111,21 @@ class Reader:
         code = re.sub(r"time_limit=\d+", f"time_limit={SECONDS}", "\n".join(blocks))
         exec(compile(code, page, "exec"), {"__name__": "page"})
 
-    def _in_processes(self, words: list[str]) -> None:
-        command = ["-m", "torch.distributed.run", *words[1:]] if words[0] == "torchrun" else ["-m", *words]
-        one = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, env=one)
-        assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+
+def under_torchrun(words: list[str]) -> None:
+    """In as many processes as it says; words for several machines are only read, by both who read them."""
+    from torch.distributed import run
+
+    read = run.get_args_parser().parse_args(words)
+    if read.nnodes != "1:1":
+        assert regard(*read.training_script_args, "--show-settings") == 0
+        return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    try:
+        run.main(words)  # it keeps the signals to itself
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def quick(words: list[str], verb: tuple[str, ...]) -> list[str]:
@@ -122,11 +148,9 @@ def write_little(
     return write(model, tokenizer, texts, min(longest, 12), **more)
 
 
-def _verb(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(words[: 2 if words[0] in ("train", "study", "pretrain") else 1])
-
-
 def in_this_process(folder: StudyFolder, waiting: list[Job], processes: int, say: object, right: bool) -> None:
-    """The runs of a study, without seconds to start each."""
-    for job in waiting:
-        assert work(folder.path, job.key, right=right) == 0
+    """The runs of a study, without seconds to start each, and without a picture of each one's losses."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "plot_losses", lambda run: None)
+        for job in waiting:
+            assert work(folder.path, job.key, right=right) == 0

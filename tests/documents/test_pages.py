@@ -1,4 +1,4 @@
-"""The pages are taken at their word: every command and every block of Python on them is run."""
+"""The pages are taken at their word: what a reader can type is run, or, where that needs hours or a network, read."""
 
 import os
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import shelf
-from tests.documents.pages import ROOT, commands_of, every_command, pages, python_of
+from tests.documents import programs, shelf
+from tests.documents.pages import ROOT, blocks_of, commands_of, every_command, names_of, pages, python_of
 from tests.documents.reader import Reader
 
 
@@ -39,6 +39,43 @@ def test_every_verb_stands_on_some_page():
         if not name.startswith("-"):
             assert name in told, name
             assert {one for one in app[name] if not one.startswith("-")} - hidden <= told, name
+
+
+@pytest.mark.parametrize("page", pages())
+def test_nothing_on_a_page_is_passed_over(page: str):
+    """A block is Python, commands, or the listing of a folder; a verb that is spoken of is one."""
+    from regard.cli.app import app
+
+    assert [line for line in blocks_of(page) if not line.split()[0].endswith("/")] == []
+    for verb in names_of(page):
+        assert verb[0] in app, verb
+        assert len(verb) == 1 or verb[1] in app[verb[0]], verb
+
+
+def test_commands_are_found_in_blocks_and_in_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = "Say `regard view` or `regard\nshow runs/x`.\n\n    make docs   # a site\n    cat x\n\n| `regard doctor` |\n"
+    (tmp_path / "a.md").write_text(text + "\n    curl x\n\n    regard completion bash > ~/a\n")
+    monkeypatch.setattr("tests.documents.pages.ROOT", tmp_path)
+    found = [(" ".join(one.words), one.into) for one in commands_of("a.md")]
+    told = ["regard show runs/x", "make docs", "regard doctor", "regard completion bash"]
+    assert found == [(words, "~/a" if "bash" in words else None) for words in told]
+    assert blocks_of("a.md") == ["curl x"]
+    assert names_of("a.md") == [("view",)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["make", "no-such-target"],
+        ["pip", "install", "torch==0.0.1"],
+        ["mkdir", "no/such/folder"],
+        ["python", "benchmarks/attention.py", "--no-such-option"],
+    ],
+)
+def test_a_program_that_is_told_nonsense_is_noticed(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AssertionError):
+        programs.run(words)
 
 
 def test_what_make_is_told_is_in_the_makefile():

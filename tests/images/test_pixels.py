@@ -51,6 +51,21 @@ def test_sixteen_bits_become_eight(tmp_path: Path):
         assert pixels(picture, 4, 1, "crop")[0, 0].tolist() == [0, 0, 127, 255]
 
 
+@pytest.mark.parametrize(("kind", "channels"), [(2, 3), (4, 2), (6, 4)])
+def test_sixteen_bits_of_colour_and_of_what_shines_through(kind: int, channels: int, tmp_path: Path):
+    """Pillow writes no such PNG: kind 2 is colour, 4 grey with alpha, 6 colour with alpha."""
+    deep = np.random.default_rng(0).integers(0, 1 << 16, (4, 4, channels)).astype(">u2")
+    if channels != 3:
+        deep[..., -1] = 65535
+        deep[0, 0] = 0  # nothing at all
+    (tmp_path / "a.png").write_bytes(png(4, 4, 16, kind, b"".join(b"\0" + row.tobytes() for row in deep)))
+    assert size_of(tmp_path / "a.png") == (4, 4, 3), "to Pillow grey with so deep an alpha is colour"
+    found = pixels(tmp_path / "a.png", 4, 3, "crop").transpose(1, 2, 0)
+    shades = deep[..., :1].repeat(3, -1) if kind == 4 else deep[..., :3]
+    assert (found.reshape(16, 3)[1:] == (shades >> 8).reshape(16, 3)[1:]).all()
+    assert (found[0, 0] == (shades[0, 0] >> 8 if channels == 3 else 255)).all(), "white shines through"
+
+
 def test_what_shines_through_is_white(tmp_path: Path):
     image = Image.new("RGBA", (4, 4), (0, 0, 0, 0))
     image.putpixel((0, 0), (200, 0, 0, 255))
@@ -65,6 +80,21 @@ def test_an_image_turned_by_a_camera_stands_upright(tmp_path: Path):
     path = saved(tmp_path / "a.png", Image.fromarray(GREY[:4]), exif=exif)
     assert size_of(path) == (8, 4, 1)
     assert (pixels(path, 8, 1, "stretch") == pixels(np.rot90(GREY[:4], -1).copy(), 8, 1, "stretch")).all()
+
+
+@pytest.mark.parametrize(("orientation", "turns"), [(6, -1), (8, 1)])
+@pytest.mark.parametrize("scale", [1, 16])
+def test_a_photo_turned_by_a_camera_stands_upright(orientation: int, turns: int, scale: int, tmp_path: Path):
+    """A JPEG is decoded small where it is large, and turned then."""
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    photo = Image.fromarray(np.kron(GREY[:4], np.ones((4 * scale, 4 * scale), np.uint8)))
+    path = saved(tmp_path / "a.jpg", photo, exif=exif, quality=95)
+    assert size_of(path) == (32 * scale, 16 * scale, 1)
+    upright = np.rot90(np.asarray(Image.open(path)), turns).copy()
+    found, expected = (pixels(one, 8, 1, "stretch").astype(int) for one in (path, upright))
+    assert abs(found - expected).max() <= 4
+    assert abs(found - pixels(np.rot90(upright, 2).copy(), 8, 1, "stretch").astype(int)).max() > 50
 
 
 def test_framing_says_what_becomes_of_long_images():
@@ -107,6 +137,16 @@ def test_arrays_that_are_no_images(array: np.ndarray, told: str):
         pixels(array, 8, 1, "crop")
 
 
+def png(across: int, down: int, bits: int, kind: int, rows: bytes) -> bytes:
+    """The bytes of a file whose header says this, whatever its rows hold."""
+
+    def chunk(name: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", across, down, bits, kind, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
 def whole(kind: str) -> bytes:
     """A file large enough that most of it is pixels."""
     noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3)).astype(np.uint8)
@@ -143,12 +183,7 @@ def test_a_truncated_image_is_named(tmp_path: Path):
 
 @pytest.mark.parametrize(("side", "told"), [(8_000, "8,000×8,000 pixels; 50,000,000"), (60_000, "claims more pixels")])
 def test_a_small_file_that_unpacks_to_gigabytes_is_refused(side: int, told: str, tmp_path: Path):
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    header = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
-    data = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
-    (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + data)
+    (tmp_path / "bomb.png").write_bytes(png(side, side, 8, 0, bytes(1000)))
     with pytest.raises(ImageError, match=f"bomb.png: .*{told}"):
         pixels(tmp_path / "bomb.png", 8, 1, "crop")
 

@@ -16,7 +16,7 @@ import regard as library
 from regard.core.errors import ConfigError, UserError
 from regard.data.pixels import Size
 from regard.models import ViT
-from regard.parts import Convolutions
+from regard.parts import Convolutions, Grid
 from regard.parts.pool import QueryPool
 from regard.recipes.image_classifier import sized
 from regard.run import load_run, read_config, read_metrics
@@ -177,6 +177,15 @@ def test_what_cannot_be_meant_is_told_before_anything_is_written(run: Path, tmp_
     assert "already holds a run" in capsys.readouterr().err
     assert regard("evaluate", run, extra) == 1
     assert "does not occur in the training images" in capsys.readouterr().err
+
+
+def test_patches_can_be_told_apart_by_their_row_and_column(tmp_path: Path):
+    data = ["--train", write_classes(tmp_path / "train", 20), *SMALL, "--steps=2"]
+    assert regard("train", "image", "--out", tmp_path / "run", *data, "--model.position", "Grid") == 0
+    loaded = library.load(tmp_path / "run")
+    assert loaded.config.position == Grid()
+    assert loaded.config.places() == Grid(columns=6)
+    assert len(loaded.classify(list(bars(3)[0]))) == 3
 
 
 def test_one_class_is_none_to_tell_apart(tmp_path: Path, capsys: pytest.CaptureFixture):

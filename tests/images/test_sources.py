@@ -1,25 +1,30 @@
 """Labelled images as people have them."""
 
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from regard.core.errors import UserError
+from regard.data import album
 from regard.data.album import View, read_album, write_album
-from regard.data.image_files import find_images
+from regard.data.counted import counted
+from regard.data.image_files import Found, find_images
+from regard.data.pixels import pixels
 from tests.images.make import LABELS, bars, write_classes, write_idx
 
 IMAGES, NUMBERS = bars(10)
 
 
 def contents(path: Path, part: str = "train") -> list[tuple[str, bytes]]:
-    album = path.parent / f"{path.name}.album"
-    write_album(find_images(path, part), album, View(12, 1))  # type: ignore[arg-type]
-    found = read_album(album)
+    place = path.parent / f"{path.name}.album"
+    write_album(find_images(path, part), place, View(12, 1))  # type: ignore[arg-type]
+    found = read_album(place)
     return sorted((label, image.tobytes()) for label, image in zip(found.labels, found.images, strict=True))
 
 
@@ -70,10 +75,10 @@ def test_what_cannot_be_read_is_named_and_stops_nothing_else(tmp_path: Path):
     (folder / "upright" / "deeper").mkdir()
     (folder / "upright" / "001.png").rename(folder / "upright" / "deeper" / "001.png")
     write_album(find_images(folder, "train"), tmp_path / "album", View(12, 1))
-    album = read_album(tmp_path / "album")
-    assert len(album.labels) == 9
-    assert [line.split(": ")[0] for line in album.skipped] == [str(file), str(folder / "lying" / "notes.txt")]
-    assert isinstance(album.images, np.memmap), "on disk, not in memory"
+    found = read_album(tmp_path / "album")
+    assert len(found.labels) == 9
+    assert [line.split(": ")[0] for line in found.skipped] == [str(file), str(folder / "lying" / "notes.txt")]
+    assert isinstance(found.images, np.memmap), "on disk, not in memory"
 
 
 def test_sizes_are_known_without_decoding(tmp_path: Path):
@@ -180,6 +185,44 @@ def test_sources_that_cannot_be_meant_are_named(how: str, told: str, tmp_path: P
     with pytest.raises(UserError, match=told) as error:
         read()
     assert str(path) in str(error.value)
+
+
+def test_large_arrays_wait_for_their_turn_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """However many there are, few are held: the file is six times as large as all that is in memory at once."""
+    images = np.random.default_rng(0).integers(0, 255, (24, 500, 500)).astype(np.uint8)
+    write_idx(tmp_path / "idx", "train", images, np.arange(24) % 2, packed=False)
+    np.savez(tmp_path / "a.npz", images=images, labels=np.arange(24) % 2)
+    monkeypatch.setattr(album, "HELD", 500_000)
+    for name in ("idx", "a.npz"):
+        tracemalloc.start()
+        write_album(find_images(tmp_path / name, "train"), tmp_path / "album", View(8, 1))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert most < images.nbytes / 3, name
+        kept = read_album(tmp_path / "album")
+        assert len(kept.labels) == 24
+        assert (kept.images[23] == pixels(images[23], 8, 1, "crop")).all(), "in their order"
+
+
+@pytest.mark.parametrize("count", [0, 1, 255, 256, 257])
+def test_every_image_is_in_one_group(count: int):
+    found = [Found(str(number), "a", Path("a.png")) for number in range(count)]
+    groups = list(album._groups(found))
+    assert [one for group in groups for one in group] == found
+    assert max(map(len, groups)) <= album.TOGETHER
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_long_reading_is_counted(terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(Console, "is_terminal", property(lambda _: terminal))
+    assert list(counted(iter("abc"), "images decoded")) == ["a", "b", "c"]
+    assert "decoded: " not in capsys.readouterr().err, "a moment is not worth a number"
+    monkeypatch.setattr("regard.data.counted.LIVE_SECONDS", 0)
+    monkeypatch.setattr("regard.data.counted.QUIET_SECONDS", 0)
+    assert list(counted(range(1_001), "images decoded"))[-1] == 1_000
+    told = capsys.readouterr().err
+    assert "images decoded" in told
+    assert terminal or told.splitlines()[-1] == "images decoded: 1,001"
 
 
 def test_nothing_readable_at_all_is_told(tmp_path: Path):
