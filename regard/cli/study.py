@@ -165,14 +165,19 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
         Most sentences to read of the trees.
     """
     from regard.study.folder import StudyFolder
-    from regard.study.heads import study_heads as study_run
+    from regard.study.heads import study_heads as study_subject
+    from regard.study.heads import subject_of
     from regard.study.heads_report import report_heads
+    from regard.train.screen import clock
 
     if not runs:
         raise ConfigError("study heads: name the run folders to study")
     asked = {"runs": list(map(str, runs)), "trees": list(map(str, trees)), "batches": batches, "sentences": sentences}
     with StudyFolder(out).open(asked) as folder:
-        found = [study_run(run, batches, trees, sentences, say) for run in runs]
+        subjects = [subject_of(run, batches) for run in runs]
+        seconds = sum(one.count * one.seconds for one in subjects)
+        say(f"silencing {sum(one.count for one in subjects)} heads one by one: about {clock(seconds)}")
+        found = [study_subject(one, trees, sentences) for one in subjects]
         report_heads(folder.path, found, batches)
     say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
 

@@ -1,7 +1,8 @@
 """Heads: what each attends to, what it costs to lose it, and whether it follows the syntax of a sentence."""
 
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -49,26 +50,52 @@ class Heads:
     offset: tuple[int, float] | None = None  # the distance at which most heads of words stand, and how often
 
 
-def study_heads(path: Path, batches: int, trees: Sequence[Path], sentences: int, say: Callable[[str], None]) -> Heads:
-    at_least(1, batches=batches, sentences=sentences)
+@dataclass(frozen=True)
+class Subject:
+    """A run to be studied, with some of its own validation data, its loss there, and what it takes to measure that."""
+
+    run: Run
+    plan: Plan
+    batches: list[Any]
+    loss: float
+    seconds: float
+
+    @property
+    def attentions(self) -> dict[str, MultiHead]:
+        return heads_of(self.run.model)
+
+    @property
+    def count(self) -> int:
+        return sum(map(_count, self.attentions.values()))
+
+
+def subject_of(path: Path, batches: int) -> Subject:
+    at_least(1, batches=batches)
     run = load_run(path)
-    attentions = heads_of(run.model)
-    if not attentions:
+    if not heads_of(run.model):
         raise UserError(f"{path}: its {type(run.config).__name__} has no attention, so there are no heads to study")
-    parses = read_trees(trees)[:sentences] if trees else []
     plan = stored_plan(path)
     with prepared(plan, path) as ready, torch.inference_mode():
         if ready.valid is None:
             raise UserError(f"{path}: has no data to measure by")
         some = list(islice(ready.valid.once(), batches))
-        shares = _shares(run, plan, some)
+        _loss(run.model, plan, some[:1])  # warms up
+        began = time.monotonic()
         whole = _loss(run.model, plan, some)
-        say(f"{path}: loss {whole:.4f}; silencing {sum(_count(m) for m in attentions.values())} heads one by one")
+        return Subject(run, plan, some, whole, time.monotonic() - began)
+
+
+def study_heads(subject: Subject, trees: Sequence[Path], sentences: int) -> Heads:
+    at_least(1, sentences=sentences)
+    parses = read_trees(trees)[:sentences] if trees else []
+    run, plan, some = subject.run, subject.plan, subject.batches
+    with torch.inference_mode():
+        shares = _shares(run, plan, some)
         costs = {}
-        for name, heads in attentions.items():
+        for name, heads in subject.attentions.items():
             for number in range(_count(heads)):
                 with silent(heads, number):
-                    costs[name, number] = _loss(run.model, plan, some) - whole
+                    costs[name, number] = _loss(run.model, plan, some) - subject.loss
         longest = plan.data.length if isinstance(plan.data, Corpus) else LONGEST  # more was never read at once
         syntax, offset = _syntax(run, parses, longest) if parses else ({}, None)
     found = tuple(
@@ -76,7 +103,7 @@ def study_heads(path: Path, batches: int, trees: Sequence[Path], sentences: int,
              syntax.get(key))
         for key, cost in costs.items()
     )  # fmt: skip
-    return Heads(path, whole, plan.task.unit, found, offset)
+    return Heads(run.path, subject.loss, plan.task.unit, found, offset)
 
 
 def stored_plan(path: Path) -> Plan:

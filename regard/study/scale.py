@@ -14,12 +14,11 @@ from regard.core.machine import usable_cores
 from regard.data.corpus import Corpus
 from regard.models import GPT
 from regard.recipes import Plan
-from regard.recipes.training import Prepared
 from regard.study.base import base_plan
 from regard.study.flops import count_parameters, training_flops
 from regard.study.folder import Job, Outcome, StudyFolder
 from regard.study.laws import Point, fit_joint
-from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_pace, steps_within
+from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
 from regard.study.pool import run_jobs
 from regard.study.prepare import prepared
 from regard.study.scale_report import Scaled, report_scaling
@@ -74,14 +73,13 @@ def scale(asked: Scaling, out: Path, processes: int | None, say: Callable[[str],
         base = _base(asked)
         with prepared(base, Path(place) / "run") as ready:
             plans = {size: _sized(replace(base, model=ready.plan.model), size) for size in sizes}
-            settled = folder.settled("settled", lambda: _settle(asked, seconds, cores, plans, ready, say))
+            measured = folder.settled("paces", lambda: measure_paces(plans, ready, say))
             epoch = ready.train.steps_per_epoch
+        paces = {size: Pace(**pace) for size, pace in measured.items()}
+        settled = folder.settled("settled", lambda: _settle(asked, seconds, cores, paces))
         jobs = _grid(plans, settled["steps"])
         *grid, large = jobs
-        if "paces" in settled:
-            told = [Pace(**settled["paces"][job.name.split("@")[0]]).run(job.plan.training.steps or 0) for job in jobs]
-            say(estimate(told[:-1], processes or usable_cores()))
-            say(f"then the run that is foretold, on one core: about {clock(told[-1])}")
+        _tell_cost(folder, grid, large, paces, processes or usable_cores(), say)
         points = _points(grid, run_jobs(folder, grid, processes, say))
         if len(points) < 7:
             raise UserError(
@@ -116,25 +114,25 @@ def _sized(plan: Plan, size: str) -> Plan:
     return replace(plan, model=model, training=training)
 
 
-def _settle(
-    asked: Scaling,
-    seconds: float,
-    cores: int,
-    plans: Mapping[str, Plan],
-    ready: Prepared,
-    say: Callable[[str], None],
-) -> dict[str, Any]:
+def _settle(asked: Scaling, seconds: float, cores: int, paces: Mapping[str, Pace]) -> dict[str, Any]:
     if asked.steps is not None:
         return {"steps": asked.steps}
-    say(f"measuring the pace of {len(plans)} models")
-    paces = {size: measure_pace(plan, ready) for size, plan in plans.items()}
     *small, large = paces.values()
     # As runs of the most steps: those of the grid by their share of it; and all cores wait for the large one.
     weighed = [Pace(share * pace.step, pace.check) for pace in small for share in SHARES]
-    return {
-        "steps": steps_within(seconds, [*weighed, *[large] * cores]),
-        "paces": {s: asdict(p) for s, p in paces.items()},
-    }
+    return {"steps": steps_within(seconds, [*weighed, *[large] * cores])}
+
+
+def _tell_cost(
+    folder: StudyFolder, grid: list[Job], large: Job, paces: Mapping[str, Pace], cores: int, say: Callable[[str], None]
+) -> None:
+    def seconds(job: Job) -> float:
+        return paces[job.name.split("@")[0]].run(job.plan.training.steps or 0)
+
+    if left := folder.waiting(grid):
+        say(estimate([seconds(job) for job in left], cores))
+    if folder.waiting([large]):
+        say(f"then the run that is foretold, on one core: about {clock(seconds(large))}")
 
 
 def _grid(plans: Mapping[str, Plan], steps: int) -> list[Job]:

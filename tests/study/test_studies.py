@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -60,6 +61,34 @@ def test_an_ablation_reports_every_change_with_its_noise(here: Path):
         "http://creativecommons.org", ""
     ).replace("https://matplotlib.org", ""), "it needs nothing from elsewhere"
     assert regard("show", "s/runs/no-norm-0") == 0, "runs are runs"
+
+
+@pytest.mark.parametrize(
+    ("study", "told"),
+    [
+        (
+            ["ablate", "--task", "lm", "--data", "text.txt", "--steps", 2, "--seeds", 1, "--only", "window", *TINY],
+            "4 runs",
+        ),
+        (["scale", "--data", "text.txt", "--steps", 8, "--sizes", "4x1", "4x2", "8x1", "16x1", *TINY[2:]], "12 runs"),
+        (["distance", "--distances", 1, "--lengths", 16, "--steps", 1, "--seeds", 1], "3 runs"),
+    ],
+    ids=["ablate", "scale", "distance"],
+)
+def test_what_a_study_will_cost_is_told_before_its_first_run(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, study: list[object], told: str
+):
+    def no_time(*_: object) -> None:
+        raise pool.UserError("here the first run would begin")
+
+    monkeypatch.setattr(pool, "_run", no_time)
+    verb, *words = study
+    assert regard("study", verb, *words, "--out", "s", "--processes", 2) == 1
+    *before, last = capsys.readouterr().err.strip().splitlines()
+    assert "the first run would begin" in last
+    [line] = [line for line in before if " runs of about " in line]
+    assert re.fullmatch(rf"{told} of about [1-9]\d* s on 2 cores: about \d+:\d\d", line)
+    assert any(line.startswith("then the run that is foretold") for line in before) == (verb == "scale")
 
 
 def test_the_same_command_makes_nothing_anew_and_another_is_refused(here: Path, capsys: pytest.CaptureFixture[str]):
@@ -142,12 +171,13 @@ def test_texts_to_recall_are_those_of_the_steps(tmp_path: Path):
         assert len(Path(data.train[0]).read_text().splitlines()) == 32 * steps
 
 
-def test_heads_of_a_run_with_trees(here: Path):
+def test_heads_of_a_run_with_trees(here: Path, capsys: pytest.CaptureFixture[str]):
     tiny = ["--steps", 3, "--training.batch=4", "--model.width=16", "--model.heads=2", "--model.layers=1"]
     assert regard("train", "lm", "--data", "text.txt", "--out", "lm", "--data.length=16", *tiny) == 0
     rows = ["1\tto\t_\tX\t_\t_\t2\tdep\t_\t_", "2\tbe\t_\tX\t_\t_\t0\troot\t_\t_", "3\tor\t_\tX\t_\t_\t2\tdep\t_\t_"]
     (here / "t.conllu").write_text("\n".join(rows) + "\n\n")
     assert regard("study", "heads", "lm", "--out", "s", "--trees", "t.conllu", "--batches", 1) == 0
+    assert re.search(r"silencing 2 heads one by one: about 0:0\d\n", capsys.readouterr().err)
     [found] = json.loads((here / "s" / "heads.json").read_text())
     assert len(found["heads"]) == 2
     assert found["offset"] == [-1, 1.0], "only the word that hangs from one before it is asked for"
@@ -155,7 +185,7 @@ def test_heads_of_a_run_with_trees(here: Path):
 
 
 def test_a_folder_that_is_taken_is_refused_before_heads_are_measured(here: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.study.heads.study_heads", lambda *_: pytest.fail("all that would be for nothing"))
+    monkeypatch.setattr("regard.study.heads.subject_of", lambda *_: pytest.fail("all that would be for nothing"))
     (here / "s").write_text("mine")
     assert regard("study", "heads", "lm", "--out", "s") == 1
 
