@@ -82,6 +82,7 @@ def study_scale(
     minutes: float = 30.0,
     steps: int | None = None,
     sizes: tuple[str, ...] = (),
+    for_budget: tuple[float, ...] = (),
     processes: int | None = None,
     changes: Changes = None,
 ) -> None:
@@ -103,6 +104,8 @@ def study_scale(
         Steps of the longest runs, in place of minutes.
     sizes
         Widths and layers such as 64x3 96x4 128x5 192x6; the last is foretold, the others are fitted.
+    for_budget
+        Operations, such as 1e15, to name the best size for; a study that has ended may be asked again.
     processes
         Runs side by side; without it one a core.
     """
@@ -110,7 +113,7 @@ def study_scale(
 
     at_least(1, processes=processes)
     asked = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, changes or {})
-    scale(asked, out, processes, say)
+    scale(asked, out, processes, say, for_budget)
 
 
 @study.command(name="distance")

@@ -19,6 +19,7 @@ from regard.run import read_metrics
 from regard.study import pool
 from regard.study.base import base_plan
 from regard.study.distance import Recall, _plan
+from regard.study.flops import count_parameters, training_flops
 from regard.study.folder import Job, Outcome, StudyFolder
 from regard.study.plots import draw_lines
 from regard.study.scale import Scaling, _base, _sized
@@ -134,17 +135,27 @@ def test_a_table_is_taken_apart_too(here: Path):
     assert "| columns-only |" in (here / "s" / "report.md").read_text()
 
 
-def test_a_scaling_study_foretells_before_it_checks(here: Path):
+def test_a_scaling_study_foretells_before_it_checks(here: Path, capsys: pytest.CaptureFixture[str]):
     words = ["--data", "text.txt", "--out", "s", "--steps", 16, "--sizes", "4x1", "8x1", "16x1", "16x2"]
     settings = ["--data.length=16", "--training.batch=4", "--training.optimiser.rate=1e-3", "--model.dropout=0.2"]
-    assert regard("study", "scale", *words, *settings) == 0
+    assert regard("study", "scale", *words, *settings, "--for-budget", "1e15") == 0
+    printed = capsys.readouterr().err
+    asked = [float(said) for said in re.findall(r"best for (\S+) operations: [\d,]+ \(.*\) parameters", printed)]
     foretold, last = (here / "s" / "prediction.json"), (here / "s" / "outcomes" / "16x2@16-0.json")
     assert foretold.stat().st_mtime_ns < last.stat().st_mtime_ns
     assert set(json.loads(foretold.read_text())["loss"]) == {"value", "low", "high"}
     told = (here / "s" / "report.md").read_text()
+    plans = [StudyFolder(here / "s").plan(f"{size}@16-0") for size in ("16x2", "4x1", "8x1", "16x1")]
     assert "inside that interval" in told or "outside that interval" in told
+    most, embeddings = (
+        max(training_flops(p.model, 16, 16 * 4 * 16) for p in plans[1:]),
+        count_parameters(plans[0].model),
+    )
+    assert asked == [pytest.approx(flops, rel=0.01) for flops in (most, 10 * most, 100 * most, 1e15)]
+    assert f"| 16x2@16-0 (foretold) | {embeddings.rest:,} | {embeddings.embedding:,} | 1,024 |" in told
+    assert json.loads(foretold.read_text())["embedding"] == embeddings.embedding
     assert len(list((here / "s" / "outcomes").iterdir())) == 3 * 4 + 1
-    plan = StudyFolder(here / "s").plan("16x2@16-0")
+    plan = plans[0]
     assert plan.training.optimiser == AdamW(rate=2e-3), "for a width of 64 it was 1e-3"
     assert plan.model.dropout == 0.2
 
@@ -219,6 +230,7 @@ def test_heads_of_every_kind_of_run(here: Path, task: str):
         (["ablate", "--task", "table", "--data", "text.txt", "--out", "s"], "name the column"),
         (["scale", "--data", "text.txt", "--out", "s", "--sizes", "64"], "--sizes 64: must be width x layers"),
         (["scale", "--data", "text.txt", "--out", "s", "--sizes", "16x1", "32x1"], "sizes: needs three or more"),
+        (["scale", "--data", "text.txt", "--out", "s", "--for-budget", 0], "--for-budget 0: must be a number"),
         (["distance", "--out", "s", "--distances", 0], "distances: needs different whole numbers"),
         (["heads", "--out", "s"], "name the run folders"),
         (["heads", "nowhere", "--out", "s"], "there is no such run folder"),
