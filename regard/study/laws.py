@@ -20,12 +20,11 @@ import numpy as np
 from jaxtyping import Float
 
 from regard.core.errors import UserError
+from regard.study.descent import descend, logs_and_slopes
 
-HUBER = 1e-3  # residuals beyond it count by their size, not by their square
 LEVEL = 0.9  # of intervals
 RESAMPLES = 100
 FEWEST = 7  # runs that the joint law with its five parameters can be fitted to
-BOUNDS = ((-5.0, 8.0), (-5.0, 8.0), (-8.0, 5.0), (0.02, 2.0), (0.02, 2.0))
 STARTS = ((-2.0, 0.0), (-2.0, 0.0), (-1.0, 0.0, 0.5), (0.2, 0.7), (0.2, 0.7))
 Array = np.ndarray
 
@@ -138,59 +137,35 @@ def fit_joint(points: Sequence[Point], seed: int = 0) -> JointFit:
     middle = logs.mean(0)  # parameters of the fit then hardly depend on each other
     far = logs - middle
     best = _search(far, seen)
-    fitted = _logs(best, far)[0]
     picks = np.random.default_rng(seed).integers(0, len(seen), (RESAMPLES, len(seen)))
-    drawn = [_descend(far[pick], seen[pick], best)[0] for pick in picks]
-    widened = (seen - fitted) * math.sqrt(len(seen) / (len(seen) - len(best)))
+    drawn = descend(far[picks], seen[picks], np.tile(best, (RESAMPLES, 1)))[0]
+    widened = (seen - _told(best, far)) * math.sqrt(len(seen) / (len(seen) - len(best)))
     laws = tuple(_law(one, middle) for one in drawn)
     return JointFit(_law(best, middle), laws, tuple(widened.tolist()), _missed(far, seen))
 
 
 def _missed(far: Float[Array, "point two"], seen: Float[Array, " point"]) -> float:
-    """Of the root of mean squares; nothing where too few sizes remain to fit."""
+    """The root of the mean square; nothing where too few sizes remain to fit."""
     largest = far[:, 0] == far[:, 0].max()
     rest = ~largest
     if rest.sum() < FEWEST or len(set(far[rest, 0])) < 3:
         return 0.0
-    told = _logs(_search(far[rest], seen[rest]), far[largest])[0]
+    told = _told(_search(far[rest], seen[rest]), far[largest])
     return float(np.sqrt(np.square(seen[largest] - told).mean()))
 
 
 def _search(far: Float[Array, "point two"], seen: Float[Array, " point"]) -> Array:
     """The best of the descents from all starts."""
-    return min((_descend(far, seen, np.array(start)) for start in product(*STARTS)), key=lambda found: found[1])[0]
+    starts = np.array(list(product(*STARTS)))
+    found, cost = descend(np.tile(far, (len(starts), 1, 1)), np.tile(seen, (len(starts), 1)), starts)
+    return np.asarray(found[cost.argmin()])
+
+
+def _told(found: Array, far: Float[Array, "point two"]) -> Float[Array, " point"]:
+    return logs_and_slopes(found[None], far[None])[0][0]
 
 
 def _law(found: Array, middle: Array) -> JointLaw:
     a, b, e, alpha, beta = (float(value) for value in found)
     of_middle = float(middle[0]), float(middle[1])
     return JointLaw(math.exp(e), math.exp(a + alpha * of_middle[0]), math.exp(b + beta * of_middle[1]), alpha, beta)
-
-
-def _descend(far: Float[Array, "point two"], seen: Float[Array, " point"], start: Array) -> tuple[Array, float]:
-    from scipy.optimize import minimize
-
-    found = minimize(
-        _cost, start, args=(far, seen), jac=True, method="L-BFGS-B", bounds=BOUNDS,
-        options={"maxiter": 500, "ftol": 1e-14, "gtol": 1e-10},
-    )  # fmt: skip
-    return found.x, float(found.fun)
-
-
-def _cost(found: Array, far: Float[Array, "point two"], seen: Float[Array, " point"]) -> tuple[float, Array]:
-    """Huber's loss, in units of its own corner, and its gradient."""
-    told, slopes = _logs(found, far)
-    wrong = (told - seen) / HUBER
-    small = np.abs(wrong) <= 1
-    cost = np.where(small, wrong**2 / 2, np.abs(wrong) - 0.5).sum()
-    return float(cost), slopes @ np.clip(wrong, -1, 1) / HUBER
-
-
-def _logs(found: Array, far: Float[Array, "point two"]) -> tuple[Float[Array, " point"], Float[Array, "five point"]]:
-    """The logarithm of the loss at every point, and its slopes in the five parameters."""
-    a, b, e, alpha, beta = found
-    terms = np.stack([a - alpha * far[:, 0], b - beta * far[:, 1], np.full(len(far), e)])
-    top = terms.max(0)
-    told = top + np.log(np.exp(terms - top).sum(0))
-    shares = np.exp(terms - told)
-    return told, np.stack([*shares, -far[:, 0] * shares[0], -far[:, 1] * shares[1]])
