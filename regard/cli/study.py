@@ -157,7 +157,7 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     Parameters
     ----------
     runs
-        Run folders of `regard train` on texts or images.
+        Run folders of `regard train` on texts or images, of `regard fit --mode trained`, or of a study of tables.
     out
         Folder of the study.
     trees
@@ -167,6 +167,8 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     sentences
         Most sentences to read of the trees.
     """
+    from regard.core.files import sha256
+    from regard.run import WEIGHTS
     from regard.study.folder import StudyFolder
     from regard.study.heads import study_heads as study_subject
     from regard.study.heads import subject_of
@@ -176,12 +178,15 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     if not runs:
         raise ConfigError("study heads: name the run folders to study")
     asked = {"runs": list(map(str, runs)), "trees": list(map(str, trees)), "batches": batches, "sentences": sentences}
+    kept = [run / WEIGHTS for run in runs]  # a run that was trained again is another
+    asked["weights"] = [sha256(file) if file.exists() else None for file in kept]
     with StudyFolder(out).open(asked) as folder:
         subjects = [subject_of(run, batches) for run in runs]
-        seconds = sum(one.count * one.seconds for one in subjects)
-        say(f"silencing {sum(one.count for one in subjects)} heads one by one: about {clock(seconds)}")
-        found = [study_subject(one, trees, sentences) for one in subjects]
-        report_heads(folder.path, found, batches)
+        left = [one.left(folder) for one in subjects]
+        seconds = sum(count * one.seconds for count, one in zip(left, subjects, strict=True))
+        say(f"silencing {sum(left)} heads one by one: about {clock(seconds)}")
+        found = [study_subject(one, folder, trees, sentences) for one in subjects]
+        report_heads(folder.path, found)
     say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
 
 

@@ -94,6 +94,9 @@ class StudyFolder:
             self._write(known)
         return known[name]
 
+    def knows(self, name: str) -> bool:
+        return name in self._read()
+
     # Runs
 
     def add(self, job: Job) -> None:

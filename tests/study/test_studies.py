@@ -18,9 +18,11 @@ from regard.data.pair_files import PairFiles
 from regard.run import read_metrics
 from regard.study import pool
 from regard.study.base import base_plan
+from regard.study.costs import Cost
 from regard.study.distance import Recall, _plan
 from regard.study.flops import count_parameters, training_flops
 from regard.study.folder import Job, Outcome, StudyFolder
+from regard.study.pace import one_thread
 from regard.study.plots import draw_lines
 from regard.study.scale import Scaling, _base, _sized
 from regard.study.work import work
@@ -133,6 +135,10 @@ def test_a_table_is_taken_apart_too(here: Path):
     sizes = ["--model.width=8", "--model.layers=1", "--model.heads=2"]
     assert regard("study", "ablate", "--task", "table", "--data", "t.csv", "--out", "s", *words, *sizes) == 0
     assert "| columns-only |" in (here / "s" / "report.md").read_text()
+    assert regard("study", "heads", "s/runs/base-0", "s/runs/columns-only-0", "--out", "h") == 0
+    base, columns = json.loads((here / "h" / "heads.json").read_text())
+    assert [head["shares"].keys() for head in base["heads"][:2]] == [{"its duplicate", "itself"}] * 2
+    assert not any(head["shares"] for head in columns["heads"]), "where no row sees another"
 
 
 def test_a_scaling_study_foretells_before_it_checks(here: Path, capsys: pytest.CaptureFixture[str]):
@@ -304,3 +310,51 @@ def test_a_study_that_is_killed_goes_on_to_the_same_report(here: Path, monkeypat
     monkeypatch.chdir(killed)
     assert regard(*words) == 0, "no run is held by a process that was left behind"
     assert (killed / "s" / "report.md").read_text() == (whole / "s" / "report.md").read_text()
+    assert (killed / "s" / "report.html").read_bytes() == (whole / "s" / "report.html").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        ["scale", "--data", "../text.txt", "--steps", 8, "--sizes", "4x1", "4x2", "8x1", "16x1", *TINY[2:]],
+        ["distance", "--distances", 1, 2, "--lengths", 16, "--steps", 2, "--seeds", 1],
+    ],
+    ids=["scale", "distance"],
+)
+def test_laws_and_distances_go_on_to_the_same_report_too(
+    here: Path, monkeypatch: pytest.MonkeyPatch, study: list[object]
+):
+    """A copy of this process makes the study and is killed when its third run was made but has no outcome yet."""
+    monkeypatch.setattr("regard.study.distance.measure_costs", lambda lengths: [Cost("RNN", 16, 1.0, 2.0, 16)])
+    words = ["study", *study, "--out", "s"]
+    whole, killed = here / "whole", here / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    monkeypatch.chdir(whole)
+    assert regard(*words) == 0
+    monkeypatch.chdir(killed)
+    with one_thread():  # the threads of a process are not copied with it
+        copy = os.fork()
+        if not copy:
+            _die_at_the_third_outcome(words)
+        assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == -signal.SIGKILL
+    assert len(list(killed.glob("s/outcomes/*.json"))) == 2
+    assert not (killed / "s" / "report.md").exists()
+    assert regard(*words) == 0
+    for name in ("report.md", "report.html"):
+        assert (killed / "s" / name).read_bytes() == (whole / "s" / name).read_bytes()
+
+
+def _die_at_the_third_outcome(words: list[object]) -> None:
+    ends = StudyFolder.end
+
+    def end(folder: StudyFolder, key: str, outcome: Outcome) -> None:
+        if len(list(folder.path.glob("outcomes/*.json"))) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        ends(folder, key, outcome)
+
+    StudyFolder.end = end  # type: ignore[method-assign]
+    try:
+        regard(*words)
+    finally:
+        os._exit(1)  # it should be dead
