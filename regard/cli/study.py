@@ -82,6 +82,7 @@ def study_scale(
     minutes: float = 30.0,
     steps: int | None = None,
     sizes: tuple[str, ...] = (),
+    for_budget: tuple[float, ...] = (),
     processes: int | None = None,
     changes: Changes = None,
 ) -> None:
@@ -103,6 +104,8 @@ def study_scale(
         Steps of the longest runs, in place of minutes.
     sizes
         Widths and layers such as 64x3 96x4 128x5 192x6; the last is foretold, the others are fitted.
+    for_budget
+        Operations, such as 1e15, to name the best size for; a study that has ended may be asked again.
     processes
         Runs side by side; without it one a core.
     """
@@ -110,7 +113,7 @@ def study_scale(
 
     at_least(1, processes=processes)
     asked = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, changes or {})
-    scale(asked, out, processes, say)
+    scale(asked, out, processes, say, for_budget)
 
 
 @study.command(name="distance")
@@ -154,7 +157,7 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     Parameters
     ----------
     runs
-        Run folders of `regard train` on texts or images.
+        Run folders of `regard train` on texts or images, of `regard fit --mode trained`, or of a study of tables.
     out
         Folder of the study.
     trees
@@ -164,16 +167,26 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     sentences
         Most sentences to read of the trees.
     """
+    from regard.core.files import sha256
+    from regard.run import WEIGHTS
     from regard.study.folder import StudyFolder
-    from regard.study.heads import study_heads as study_run
+    from regard.study.heads import study_heads as study_subject
+    from regard.study.heads import subject_of
     from regard.study.heads_report import report_heads
+    from regard.train.screen import clock
 
     if not runs:
         raise ConfigError("study heads: name the run folders to study")
     asked = {"runs": list(map(str, runs)), "trees": list(map(str, trees)), "batches": batches, "sentences": sentences}
+    kept = [run / WEIGHTS for run in runs]  # a run that was trained again is another
+    asked["weights"] = [sha256(file) if file.exists() else None for file in kept]
     with StudyFolder(out).open(asked) as folder:
-        found = [study_run(run, batches, trees, sentences, say) for run in runs]
-        report_heads(folder.path, found, batches)
+        subjects = [subject_of(run, batches) for run in runs]
+        left = [one.left(folder) for one in subjects]
+        seconds = sum(count * one.seconds for count, one in zip(left, subjects, strict=True))
+        say(f"silencing {sum(left)} heads one by one: about {clock(seconds)}")
+        found = [study_subject(one, folder, trees, sentences) for one in subjects]
+        report_heads(folder.path, found)
     say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
 
 

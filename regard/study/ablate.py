@@ -10,12 +10,11 @@ from regard.core.config import override
 from regard.core.errors import ConfigError, at_least, did_you_mean
 from regard.core.machine import usable_cores
 from regard.recipes import Plan
-from regard.recipes.training import Prepared
 from regard.study.ablate_report import Found, report_ablation
 from regard.study.base import TaskName, base_plan
 from regard.study.changes import CHANGES, Change, applicable
 from regard.study.folder import Job, Outcome, StudyFolder
-from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_pace, steps_within
+from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
 from regard.study.pool import run_jobs
 from regard.study.prepare import prepared
 
@@ -95,11 +94,12 @@ def ablate(asked: Ablation, out: Path, processes: int | None, say: Callable[[str
         seconds = SPARE * 60 * asked.minutes * cores
         with prepared(_base(asked, seconds), Path(place) / "run") as ready:
             variants = Variants.of(_base(asked, seconds), ready.plan, asked.only)
-            settled = folder.settled("settled", lambda: _settle(asked, seconds, variants, ready, say))
+            paces = folder.settled("paces", lambda: measure_paces(variants.plans, ready, say))
+        settled = folder.settled("settled", lambda: _settle(asked, seconds, variants, paces))
         variants = variants.without(settled.get("slow", {}))
         jobs = _jobs(variants, variants.repeats(asked.seeds), settled)
-        if "paces" in settled:
-            say(estimate([_seconds(settled, job) for job in jobs], processes or usable_cores()))
+        if left := folder.waiting(jobs):
+            say(estimate([_seconds(settled, paces, job) for job in left], processes or usable_cores()))
         outcomes = _by_name(jobs, run_jobs(folder, jobs, processes, say))
         found = Found(asked, variants.plans[BASE], variants.changes, variants.left_out, settled, outcomes)
         report_ablation(folder.path, found)
@@ -113,20 +113,19 @@ def _base(asked: Ablation, seconds: float) -> Plan:
 
 
 def _settle(
-    asked: Ablation, seconds: float, variants: Variants, ready: Prepared, say: Callable[[str], None]
+    asked: Ablation, seconds: float, variants: Variants, measured: Mapping[str, Mapping[str, float]]
 ) -> dict[str, Any]:
     """Equal steps for all, or equal minutes for all: as many as fit."""
     if asked.steps is not None:
         return {"steps": asked.steps}
-    say(f"measuring the pace of {len(variants.plans)} models")
-    paces = {name: measure_pace(plan, ready) for name, plan in variants.plans.items()}
+    paces = {name: Pace(**pace) for name, pace in measured.items()}
     times = {name: pace.step / paces[BASE].step for name, pace in paces.items()}
     by_clock = asked.budget == "time" or asked.only
     slow = {} if by_clock else {name: ratio for name, ratio in times.items() if ratio > TOO_SLOW}
     repeats = variants.without(slow).repeats(asked.seeds)
     every = [paces[name] for name, count in repeats.items() for _ in range(count)]
     steps = steps_within(seconds, every)
-    told = {"paces": {name: asdict(pace) for name, pace in paces.items()}, "slow": slow}
+    told = {"paces": measured, "slow": slow}
     if asked.budget == "tokens":
         return {"steps": steps, **told}
     fixed = sum(pace.run(0) for pace in every)
@@ -157,8 +156,8 @@ def _budgeted(plan: Plan, seed: int, name: str, settled: Mapping[str, Any]) -> P
     return replace(plan, training=training)
 
 
-def _seconds(settled: Mapping[str, Any], job: Job) -> float:
-    pace = Pace(**settled["paces"][job.name])
+def _seconds(settled: Mapping[str, Any], paces: Mapping[str, Mapping[str, float]], job: Job) -> float:
+    pace = Pace(**paces[job.name])
     return 60 * settled["minutes"] + pace.run(0) if "minutes" in settled else pace.run(settled["steps"])
 
 

@@ -10,7 +10,8 @@ both ways comes no nearer to it from either side.
 """
 
 import random
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ from regard.recipes import Plan, translator
 from regard.study.costs import measure_costs
 from regard.study.distance_report import report_distance
 from regard.study.folder import Job, StudyFolder
+from regard.study.pace import Pace, estimate, measure_pace
 from regard.study.pool import run_jobs
+from regard.study.prepare import prepared
 from regard.text import Characters
 from regard.train import AdamW, Cosine, Training
 
@@ -62,9 +65,12 @@ def distance(asked: Recall, out: Path, processes: int | None, say: Callable[[str
             for kind in MODELS
             for seed in range(asked.seeds)
         ]
-        say(f"{len(jobs)} runs of {asked.steps:,} steps on {processes or usable_cores()} cores")
         say("measuring time and memory by length")
         costs = folder.settled("costs", lambda: [asdict(cost) for cost in measure_costs(asked.lengths)])
+        paces = folder.settled("paces", lambda: _paces(jobs, say))
+        if left := folder.waiting(jobs):
+            told = [Pace(**paces[job.name]).run(job.plan.training.steps or 0) for job in left]
+            say(estimate(told, processes or usable_cores()))
         outcomes = run_jobs(folder, jobs, processes, say, right=True)
         right: dict[str, dict[int, list[float]]] = {kind: {k: [] for k in asked.distances} for kind in MODELS}
         for job in jobs:
@@ -72,6 +78,20 @@ def distance(asked: Recall, out: Path, processes: int | None, say: Callable[[str
             right[kind][int(steps_back)].append(outcomes[job.key].right or 0.0)
         report_distance(folder.path, right, costs, asked.steps, 1 / len(LETTERS))
         say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
+
+
+def _paces(jobs: Sequence[Job], say: Callable[[str], None]) -> dict[str, dict[str, float]]:
+    """Of every model at every distance; the texts of a distance are read once for all models."""
+    say("measuring the pace of every model at every distance")
+    found: dict[str, dict[str, float]] = {}
+    for data in dict.fromkeys(job.plan.data for job in jobs):
+        plans = {job.name: job.plan for job in jobs if job.plan.data == data}
+        with tempfile.TemporaryDirectory() as place, prepared(next(iter(plans.values())), Path(place) / "run") as ready:
+            assert ready.tokenizer is not None
+            for name, plan in plans.items():
+                known = override(plan, {"model.vocab": ready.tokenizer.vocab})
+                found[name] = asdict(measure_pace(known, ready))
+    return found
 
 
 def recall_pairs(steps_back: int, count: int, part: str) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ report.html, report.md, plots/
 import fcntl
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,9 @@ class StudyFolder:
             self._write(known)
         return known[name]
 
+    def knows(self, name: str) -> bool:
+        return name in self._read()
+
     # Runs
 
     def add(self, job: Job) -> None:
@@ -117,6 +120,9 @@ class StudyFolder:
             return None
         found: Outcome = from_dict(Outcome, read_json(place), str(place))
         return found
+
+    def waiting(self, jobs: Sequence[Job]) -> list[Job]:
+        return [job for job in jobs if self.outcome(job.key) is None]
 
     def end(self, key: str, outcome: Outcome) -> None:
         place = self.path / "outcomes" / f"{key}.json"

@@ -1,9 +1,11 @@
 """Heads: what each attends to, what it costs to lose it, and whether it follows the syntax of a sentence."""
 
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,10 +22,14 @@ from regard.models import BERT, GPT, Transformer
 from regard.parts import MultiHead, listen
 from regard.recipes import Plan
 from regard.recipes.plan import PLAN
-from regard.run import CONFIG, Run, load_run, read_config
+from regard.run import COLUMNS, CONFIG, Run, load_run, read_config
+from regard.study.duplicates import Shares, duplicate_shares, hidden_again
+from regard.study.folder import StudyFolder
 from regard.study.prepare import prepared
 from regard.study.roles import looks_at_head, role_shares, word_pattern
-from regard.tasks import Batch
+from regard.tables.keep import load
+from regard.tables.own_network import OwnNetwork
+from regard.tasks import Batch, FillCells, Task
 from regard.text import Tokenizer
 
 LONGEST = 200  # tokens of a sentence whose tree is asked for
@@ -47,36 +53,92 @@ class Heads:
     unit: str
     heads: tuple[Head, ...]
     offset: tuple[int, float] | None = None  # the distance at which most heads of words stand, and how often
+    batches: int = 1  # that the loss and the costs are of
 
 
-def study_heads(path: Path, batches: int, trees: Sequence[Path], sentences: int, say: Callable[[str], None]) -> Heads:
-    at_least(1, batches=batches, sentences=sentences)
+@dataclass(frozen=True)
+class Subject:
+    """A model to be studied, some data to measure it by, its loss there, and the seconds that it took to measure."""
+
+    path: Path
+    model: nn.Module
+    task: Task
+    batches: list[Any]
+    loss: float
+    seconds: float
+    run: Run | None = None  # of a text or of images; a fitted table has none
+    longest: int = LONGEST
+
+    @property
+    def attentions(self) -> dict[str, MultiHead]:
+        return heads_of(self.model)
+
+    def left(self, folder: StudyFolder) -> int:
+        """Heads whose cost the folder does not know yet."""
+        every = self.attentions.items()
+        return sum(_count(heads) for name, heads in every if not folder.knows(self.key(name)))
+
+    def key(self, attention: str) -> str:
+        return f"{self.path} {attention}"
+
+
+def subject_of(path: Path, batches: int) -> Subject:
+    at_least(1, batches=batches)
+    if (path / COLUMNS).exists():
+        network = _own_network(path)
+        return _measured(Subject(path, network.model, FillCells(), [hidden_again(network)], 0.0, 0.0))
     run = load_run(path)
-    attentions = heads_of(run.model)
-    if not attentions:
+    if not heads_of(run.model):
         raise UserError(f"{path}: its {type(run.config).__name__} has no attention, so there are no heads to study")
-    parses = read_trees(trees)[:sentences] if trees else []
     plan = stored_plan(path)
-    with prepared(plan, path) as ready, torch.inference_mode():
+    longest = plan.data.length if isinstance(plan.data, Corpus) else LONGEST  # more was never read at once
+    with prepared(plan, path) as ready:
         if ready.valid is None:
             raise UserError(f"{path}: has no data to measure by")
         some = list(islice(ready.valid.once(), batches))
-        shares = _shares(run, plan, some)
-        whole = _loss(run.model, plan, some)
-        say(f"{path}: loss {whole:.4f}; silencing {sum(_count(m) for m in attentions.values())} heads one by one")
-        costs = {}
-        for name, heads in attentions.items():
-            for number in range(_count(heads)):
-                with silent(heads, number):
-                    costs[name, number] = _loss(run.model, plan, some) - whole
-        longest = plan.data.length if isinstance(plan.data, Corpus) else LONGEST  # more was never read at once
-        syntax, offset = _syntax(run, parses, longest) if parses else ({}, None)
+        return _measured(Subject(path, run.model, plan.task, some, 0.0, 0.0, run, longest))
+
+
+def _own_network(path: Path) -> OwnNetwork:
+    networks = getattr(load(path), "answers_", [])
+    if len(networks) != 1 or not isinstance(networks[0], OwnNetwork):
+        raise UserError(f"{path}: has no network of one target's own; heads are studied of `regard fit --mode trained`")
+    return networks[0]
+
+
+@torch.inference_mode()
+def _measured(subject: Subject) -> Subject:
+    _loss(replace(subject, batches=subject.batches[:1]))  # warms up
+    began = time.monotonic()
+    loss = _loss(subject)
+    return replace(subject, loss=loss, seconds=time.monotonic() - began)
+
+
+@torch.inference_mode()
+def study_heads(subject: Subject, folder: StudyFolder, trees: Sequence[Path], sentences: int) -> Heads:
+    """What costs time is kept in the folder attention by attention."""
+    at_least(1, sentences=sentences)
+    parses = read_trees(trees)[:sentences] if trees else []
+    shares = _shares(subject)
+    costs: dict[tuple[str, int], float] = {}
+    for name, heads in subject.attentions.items():
+        rises = folder.settled(subject.key(name), partial(_costs, subject, heads))
+        costs |= {(name, number): cost for number, cost in enumerate(rises)}
+    syntax, offset = _syntax(subject, parses) if parses else ({}, None)
     found = tuple(
         Head(*key, cost, {role: (float(own[key[1]]), chance) for role, (own, chance) in shares.get(key[0], {}).items()},
              syntax.get(key))
         for key, cost in costs.items()
     )  # fmt: skip
-    return Heads(path, whole, plan.task.unit, found, offset)
+    return Heads(subject.path, subject.loss, subject.task.unit, found, offset, len(subject.batches))
+
+
+def _costs(subject: Subject, heads: MultiHead) -> list[float]:
+    rises = []
+    for number in range(_count(heads)):
+        with silent(heads, number):
+            rises.append(_loss(subject) - subject.loss)
+    return rises
 
 
 def stored_plan(path: Path) -> Plan:
@@ -119,21 +181,24 @@ def silent(heads: MultiHead, number: int) -> Iterator[None]:
         hook.remove()
 
 
-def _loss(model: nn.Module, plan: Plan, batches: Sequence[Any]) -> float:
-    losses = [plan.task.loss(model, batch) for batch in batches]
+def _loss(subject: Subject) -> float:
+    losses = [subject.task.loss(subject.model, batch) for batch in subject.batches]
     return float(sum(loss.total for loss in losses) / sum(loss.terms for loss in losses))
 
 
-def _shares(run: Run, plan: Plan, batches: Sequence[Any]) -> dict[str, dict[str, tuple[Tensor, float]]]:
-    """Roles of every self-attention over text, from the first of the batches; patterns are large."""
-    if run.tokenizer is None:
+def _shares(subject: Subject) -> dict[str, Shares]:
+    """Roles of every self-attention over text or between rows, from the first of the batches; patterns are large."""
+    model, batch = subject.model, subject.batches[0]
+    if isinstance(subject.task, FillCells):
+        return duplicate_shares(model, batch)
+    if subject.run is None or subject.run.tokenizer is None:
         return {}
-    delimiters = delimiting(run.tokenizer)
+    delimiters = delimiting(subject.run.tokenizer)
     found = {}
-    with listen(run.model) as heard:
-        plan.task.loss(run.model, batches[0])
+    with listen(model) as heard:
+        subject.task.loss(model, batch)
     for name, pattern in heard.items():
-        text = _text(name, batches[0])
+        text = _text(name, batch)
         if text is not None and pattern.shape[-2:] == (text[0].shape[1],) * 2:
             found[name.removesuffix(".pattern")] = role_shares(pattern.clone(), *text, delimiters)
     return found
@@ -160,12 +225,11 @@ def delimiting(tokenizer: Tokenizer) -> Tensor:
     return torch.tensor([i in special or not any(map(str.isalnum, piece)) for i, piece in enumerate(pieces)])
 
 
-def _syntax(
-    run: Run, parses: Sequence[Parse], longest: int
-) -> tuple[dict[tuple[str, int], float], tuple[int, float] | None]:
+def _syntax(subject: Subject, parses: Sequence[Parse]) -> tuple[dict[tuple[str, int], float], tuple[int, float] | None]:
     """For each head how often it points at syntax, and how often one fixed distance would."""
-    if run.tokenizer is None or not isinstance(run.config, GPT | BERT | Transformer):
-        raise UserError(f"{run.path}: reads no sentences, so trees are of no use to it")
+    run, longest = subject.run, subject.longest
+    if run is None or run.tokenizer is None or not isinstance(run.config, GPT | BERT | Transformer):
+        raise UserError(f"{subject.path}: reads no sentences, so trees are of no use to it")
     causal = isinstance(run.config, GPT)
     right: dict[str, Tensor] = {}
     offsets: Counter[int] = Counter()

@@ -12,20 +12,20 @@ from regard.study.report import Block, Grid, Heading, Picture, Words, command, w
 from regard.study.roles import OTHER_THAN_BY_CHANCE, named
 
 
-def report_heads(folder: Path, found: Sequence[Heads], batches: int) -> None:
+def report_heads(folder: Path, found: Sequence[Heads]) -> None:
     blocks: list[Block] = [command()]
     for number, one in enumerate(found):
-        blocks += [Heading(str(one.run)), Words(_told(one, batches)), _picture(one, number), _table(one)]
+        blocks += [Heading(str(one.run)), Words(_told(one)), _picture(one, number), _table(one)]
     blocks.append(Words(_how_to_read()))
     write_text(folder / "heads.json", json.dumps([{**asdict(one), "run": str(one.run)} for one in found], indent=1))
     write_report(folder, "What heads attend to, and what each is worth", blocks)
 
 
-def _told(found: Heads, batches: int) -> str:
+def _told(found: Heads) -> str:
     free = sum(head.cost <= 0.001 for head in found.heads)
     told = (
-        f"Loss **{found.loss:.4f}** on {batches} batches. Of {len(found.heads)} heads {free} can be silenced, one at a "
-        "time, for at most 0.001."
+        f"Loss **{found.loss:.4f}** on {found.batches} batches. Of {len(found.heads)} heads {free} can be silenced, "
+        "one at a time, for at most 0.001."
     )
     if found.offset is not None:
         best = max(found.heads, key=lambda head: head.syntax or 0.0)
@@ -64,7 +64,8 @@ def _how_to_read() -> str:
     return (
         "Each share is the attention that falls on such a place, where there is one; in brackets what a head gives "
         f"that looks at all it may alike. A head is named by a role which it has {OTHER_THAN_BY_CHANCE:.0%} beyond it. "
-        "Costs are of one head at a time: heads that can stand in for each other all look cheap."
+        "Costs are of one head at a time: heads that can stand in for each other all look cheap. The duplicate of a "
+        "row of a table is a copy that shows the target which the row hides; costs are without it."
     )
 
 

@@ -34,7 +34,7 @@ def run_jobs(
     at_least(1, processes=processes)
     for job in jobs:
         folder.add(job)
-    waiting = [job for job in jobs if folder.outcome(job.key) is None]
+    waiting = folder.waiting(jobs)
     if len(waiting) < len(jobs):
         say(f"{len(jobs) - len(waiting)} of {len(jobs)} runs have ended before")
     _run(folder, waiting, min(processes or usable_cores(), max(1, len(waiting))), say, right)

@@ -1,8 +1,9 @@
 """Scaling: small runs of several sizes and budgets, laws through them, and a larger run foretold before it is made."""
 
 import json
+import math
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,12 @@ from regard.core.machine import usable_cores
 from regard.data.corpus import Corpus
 from regard.models import GPT
 from regard.recipes import Plan
-from regard.recipes.training import Prepared
 from regard.study.base import base_plan
+from regard.study.best_size import best_sizes
 from regard.study.flops import count_parameters, training_flops
 from regard.study.folder import Job, Outcome, StudyFolder
-from regard.study.laws import Point, fit_joint
-from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_pace, steps_within
+from regard.study.laws import FEWEST, Interval, Point, fit_joint
+from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
 from regard.study.pool import run_jobs
 from regard.study.prepare import prepared
 from regard.study.scale_report import Scaled, report_scaling
@@ -66,7 +67,13 @@ def read_size(text: str) -> tuple[int, int]:
     return int(width), int(layers)
 
 
-def scale(asked: Scaling, out: Path, processes: int | None, say: Callable[[str], None]) -> None:
+def scale(
+    asked: Scaling, out: Path, processes: int | None, say: Callable[[str], None], budgets: Sequence[float] = ()
+) -> None:
+    """`budgets` are operations to name the best size for; a study that has ended may be asked for others."""
+    for flops in budgets:
+        if not 0 < flops < math.inf:
+            raise ConfigError(f"--for-budget {flops:g}: must be a number of operations above 0, such as 1e15")
     with StudyFolder(out).open(asdict(asked)) as folder, tempfile.TemporaryDirectory() as place:
         cores = folder.settled("cores", lambda: processes or usable_cores())
         seconds = SPARE * 60 * asked.minutes * cores
@@ -74,24 +81,26 @@ def scale(asked: Scaling, out: Path, processes: int | None, say: Callable[[str],
         base = _base(asked)
         with prepared(base, Path(place) / "run") as ready:
             plans = {size: _sized(replace(base, model=ready.plan.model), size) for size in sizes}
-            settled = folder.settled("settled", lambda: _settle(asked, seconds, cores, plans, ready, say))
+            measured = folder.settled("paces", lambda: measure_paces(plans, ready, say))
             epoch = ready.train.steps_per_epoch
-        jobs = _grid(plans, settled["steps"])
-        *grid, large = jobs
-        if "paces" in settled:
-            told = [Pace(**settled["paces"][job.name.split("@")[0]]).run(job.plan.training.steps or 0) for job in jobs]
-            say(estimate(told[:-1], processes or usable_cores()))
-            say(f"then the run that is foretold, on one core: about {clock(told[-1])}")
+        paces = {size: Pace(**pace) for size, pace in measured.items()}
+        settled = folder.settled("settled", lambda: _settle(asked, seconds, cores, paces))
+        *grid, large = _grid(plans, settled["steps"])
+        _tell_cost(folder, grid, large, paces, processes or usable_cores(), say)
         points = _points(grid, run_jobs(folder, grid, processes, say))
-        if len(points) < 7:
-            raise UserError(
-                f"{out}: only {len(points)} of {len(grid)} runs came to a loss, which are too few for a law"
-            )
+        if len(points) < FEWEST:
+            raise UserError(f"{out}: only {len(points)} of {len(grid)} runs came to a loss, too few for a law")
         fit = fit_joint(list(points.values()))
         foretold = _foretell(folder, fit.predict(*_work(large)[:2]), large, say)
         checked = run_jobs(folder, [large], 1, say)[large.key]
-        found = Scaled(asked.data, points, fit, foretold, large.key, _work(large), checked.loss, jobs[0].plan, epoch)
+        best = best_sizes(fit, list(points.values()), budgets)
+        work, beside = _work(large), _embedding(large)
+        found = Scaled(
+            asked.data, points, fit, foretold, large.key, work, beside, checked.loss, best, grid[0].plan, epoch
+        )
         report_scaling(folder.path, found)
+        for one in best:
+            say(str(one))
         say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
 
 
@@ -116,25 +125,25 @@ def _sized(plan: Plan, size: str) -> Plan:
     return replace(plan, model=model, training=training)
 
 
-def _settle(
-    asked: Scaling,
-    seconds: float,
-    cores: int,
-    plans: Mapping[str, Plan],
-    ready: Prepared,
-    say: Callable[[str], None],
-) -> dict[str, Any]:
+def _settle(asked: Scaling, seconds: float, cores: int, paces: Mapping[str, Pace]) -> dict[str, Any]:
     if asked.steps is not None:
         return {"steps": asked.steps}
-    say(f"measuring the pace of {len(plans)} models")
-    paces = {size: measure_pace(plan, ready) for size, plan in plans.items()}
     *small, large = paces.values()
     # As runs of the most steps: those of the grid by their share of it; and all cores wait for the large one.
     weighed = [Pace(share * pace.step, pace.check) for pace in small for share in SHARES]
-    return {
-        "steps": steps_within(seconds, [*weighed, *[large] * cores]),
-        "paces": {s: asdict(p) for s, p in paces.items()},
-    }
+    return {"steps": steps_within(seconds, [*weighed, *[large] * cores])}
+
+
+def _tell_cost(
+    folder: StudyFolder, grid: list[Job], large: Job, paces: Mapping[str, Pace], cores: int, say: Callable[[str], None]
+) -> None:
+    def seconds(job: Job) -> float:
+        return paces[job.name.split("@")[0]].run(job.plan.training.steps or 0)
+
+    if left := folder.waiting(grid):
+        say(estimate([seconds(job) for job in left], cores))
+    if folder.waiting([large]):
+        say(f"then the run that is foretold, on one core: about {clock(seconds(large))}")
 
 
 def _grid(plans: Mapping[str, Plan], steps: int) -> list[Job]:
@@ -161,15 +170,22 @@ def _work(job: Job) -> tuple[int, int, float]:
 
 def _points(jobs: list[Job], outcomes: Mapping[str, Outcome]) -> dict[str, Point]:
     ended = {job: outcomes[job.key].loss for job in jobs}
-    return {job.key: Point(*_work(job), loss) for job, loss in ended.items() if loss is not None}
+    return {job.key: Point(*_work(job), loss, _embedding(job)) for job, loss in ended.items() if loss is not None}
 
 
-def _foretell(folder: StudyFolder, told: Any, large: Job, say: Callable[[str], None]) -> Mapping[str, Any]:
+def _embedding(job: Job) -> int:
+    assert isinstance(job.plan.model, GPT)
+    return count_parameters(job.plan.model).embedding
+
+
+def _foretell(folder: StudyFolder, told: Interval, large: Job, say: Callable[[str], None]) -> Mapping[str, Any]:
     """Written before the run begins, and never again: a prediction is not to be mended afterwards."""
     place = folder.path / PREDICTION
     if not place.exists():
         parameters, tokens, flops = _work(large)
-        facts = {"run": large.key, "parameters": parameters, "tokens": tokens, "flops": flops, "loss": asdict(told)}
+        facts: dict[str, Any] = {"run": large.key, "parameters": parameters, "embedding": _embedding(large)}
+        facts |= {"tokens": tokens, "flops": flops, "loss": asdict(told)}
         write_text(place, json.dumps(facts, indent=1))
-    say(f"foretold of {large.key}: loss {told}")
-    return read_json(place)
+    written = read_json(place)
+    say(f"foretold of {large.key}: loss {Interval(**written['loss'])}")
+    return written

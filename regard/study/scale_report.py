@@ -7,12 +7,12 @@ from typing import Any
 
 from regard.core.config import to_yaml
 from regard.recipes import Plan
+from regard.study.best_size import BestSize, whole
 from regard.study.laws import LEVEL, Interval, JointFit, Point, PowerLaw, fit_power
 from regard.study.plots import canvas, plot_lines
 from regard.study.report import Block, Grid, Heading, Lines, Picture, Words, command, write_report
 
 MANY_EPOCHS = 4  # beyond, tokens seen again teach less (Muennighoff et al., 2023)
-BUDGETS = (1, 10, 100)  # times the most work of a run
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,10 @@ class Scaled:
     fit: JointFit
     foretold: Mapping[str, Any]
     large: str
-    work: tuple[int, int, float]
-    loss: float | None  # of the large run
+    work: tuple[int, int, float]  # of the large run, as its embeddings and its loss are
+    embedding: int
+    loss: float | None
+    best: Sequence[BestSize]
     plan: Plan
     epoch: int  # steps of a pass over the data
 
@@ -32,12 +34,7 @@ def report_scaling(folder: Path, found: Scaled) -> None:
     laws = _laws(found)
     blocks: list[Block] = [command(), Words(_verdict(found)), _picture(found)]
     blocks += [Heading("The laws"), Words(_joint(found.fit)), _law_table(laws), Heading("The best size for a budget")]
-    blocks += [
-        _best(found),
-        Words(
-            f"Intervals are {LEVEL:.0%}, bootstrapped: the joint law from runs drawn anew, power laws from residuals."
-        ),
-    ]
+    blocks += [_best(found.best), Words(_intervals(found.fit))]
     blocks += [Heading("The runs"), _runs(found), Words(_honest(found))]
     blocks += [Heading("Settings of a run"), Lines(to_yaml(found.plan))]
     write_report(folder, f"How loss falls with size: {', '.join(Path(f).name for f in found.data)}", blocks)
@@ -87,25 +84,9 @@ def _joint(fit: JointFit) -> str:
     )
 
 
-def _best(found: Scaled) -> Grid:
-    """Parameters × tokens is what a budget fixes; operations follow from the runs' own ratio of the two."""
-    points = list(found.points.values())
-    largest = max(points, key=lambda p: p.flops)
-    each = largest.flops / (largest.parameters * largest.tokens)
-    rows = []
-    for times in BUDGETS:
-        work = times * largest.flops / each
-        size = found.fit.best_parameters(work)
-        tokens = Interval(work / size.value, work / size.high, work / size.low)
-        loss = found.fit.law.loss(size.value, tokens.value)
-        rows.append([f"{times * largest.flops:.2g}", _whole(size), _whole(tokens), f"{loss:.4f}"])
+def _best(sizes: Sequence[BestSize]) -> Grid:
+    rows = [[f"{one.flops:.3g}", whole(one.parameters), whole(one.tokens), f"{one.loss:.4f}"] for one in sizes]
     return Grid(["operations", "parameters", "tokens", "loss"], rows)
-
-
-def _whole(told: Interval) -> str:
-    """Large numbers to three figures, written out."""
-    value, low, high = (f"{float(f'{x:.3g}'):,.0f}" for x in (told.value, told.low, told.high))
-    return f"{value} ({low} to {high})"
 
 
 def _verdict(found: Scaled) -> str:
@@ -123,20 +104,32 @@ def _verdict(found: Scaled) -> str:
 
 
 def _runs(found: Scaled) -> Grid:
-    rows = [_row(key, p.parameters, p.tokens, p.flops, p.loss, found) for key, p in found.points.items()]
+    every = dict(found.points)
     if found.loss is not None:
-        rows.append(_row(f"{found.large} (foretold)", *found.work, found.loss, found))
-    return Grid(["run", "parameters", "tokens", "operations", "loss", "the law says"], rows)
+        every[f"{found.large} (foretold)"] = Point(*found.work, found.loss, found.embedding)
+    heads = ["run", "parameters", "in embeddings", "tokens", "operations", "loss", "the law says"]
+    return Grid(heads, [_row(key, point, found.fit) for key, point in every.items()])
 
 
-def _row(key: str, parameters: float, tokens: float, flops: float, loss: float, found: Scaled) -> list[str]:
-    law = found.fit.law.loss(parameters, tokens)
-    return [key, f"{parameters:,.0f}", f"{tokens:,.0f}", f"{flops:.2e}", f"{loss:.4f}", f"{law:.4f}"]
+def _row(key: str, run: Point, fit: JointFit) -> list[str]:
+    counts = [f"{count:,.0f}" for count in (run.parameters, run.embedding, run.tokens)]
+    return [key, *counts, f"{run.flops:.2e}", f"{run.loss:.4f}", f"{fit.law.loss(run.parameters, run.tokens):.4f}"]
+
+
+def _intervals(fit: JointFit) -> str:
+    told = f"Intervals are {LEVEL:.0%}, bootstrapped: the joint law from runs drawn anew, power laws from residuals."
+    if fit.missed:
+        told += (
+            f" Fitted without its largest size, the joint law misses the runs of that size by {fit.missed:.1%}; "
+            "a run beyond the grid is foretold no more narrowly."
+        )
+    return told
 
 
 def _honest(found: Scaled) -> str:
     passes = max((plan_steps(key) for key in found.points), default=0) / max(found.epoch, 1)
-    told = "Parameters leave out embeddings. One seed a run: the residuals are the noise. "
+    told = "Parameters are those without embeddings, whose own stand beside them. "
+    told += "One seed a run: the residuals are the noise. "
     told += f"The longest runs pass over the data {passes:.1f} times"
     return told + ("; what is seen again teaches less, so the law of tokens is bent." if passes > MANY_EPOCHS else ".")
 

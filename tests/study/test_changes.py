@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from torch import Tensor
 
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT, NPT, NameLabel, Transformer
-from regard.parts import MultiHead
+from regard.parts import Full, MultiHead, listen
 from regard.study.base import SIZES, base_plan
 from regard.study.changes import CHANGES, applicable
-from regard.study.costs import WIDTH, attentions, layers_to_meet
+from regard.study.costs import HEADS, WIDTH, _measure, attentions, layers_to_meet, measure_costs
 from regard.study.distance import LETTERS, recall_pairs
 
 
@@ -81,3 +82,25 @@ def test_layers_until_everything_has_met():
     assert met["full"] == met["Linformer, 16 slots"] == 1
     assert met["window of 16"] == -(-99 // 15), "each layer reaches fifteen places further"
     assert met["BigBird, blocks of 16"] == 2
+
+
+def test_costs_grow_with_the_length_as_the_report_says():
+    short, long = ({cost.kind: cost for cost in measure_costs([length])} for length in (64, 256))
+    assert (short["RNN"].waiting, long["RNN"].waiting) == (64, 256), "step by step"
+    assert long["full"].waiting == 1
+    for kind in ("RNN", "full", "window of 16"):
+        assert 3 < long[kind].kibibytes / short[kind].kibibytes < 5, "four times the text, four times the memory"
+    assert all(cost.milliseconds > 0 for cost in [*short.values(), *long.values()])
+
+
+def test_full_attention_that_keeps_its_pattern_takes_memory_by_the_square_of_the_length():
+    heads = MultiHead(WIDTH, HEADS, Full())
+
+    def watched(x: Tensor) -> Tensor:
+        with listen(heads):
+            return heads(x)
+
+    (_, short), (_, long) = (_measure(watched, length) for length in (128, 512))
+    pattern = 4 * HEADS * 512**2 / 1024  # kibibytes
+    assert pattern < long < 4 * pattern
+    assert 8 < long / short < 16

@@ -1,6 +1,6 @@
 """The time there is, is shared out before a study begins."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,7 @@ from regard.core.errors import ConfigError
 from regard.models import GPT
 from regard.parts import Window
 from regard.recipes import Plan
-from regard.study import ablate
-from regard.study.ablate import BASE, Ablation, Variants
+from regard.study.ablate import BASE, Ablation, Variants, _settle
 from regard.study.base import base_plan
 from regard.study.pace import FEWEST, Pace, estimate, measure_pace, steps_within
 from regard.study.prepare import prepared
@@ -52,17 +51,13 @@ def test_a_pace_is_measured_by_the_loop_and_leaves_nothing(plan: Plan, tmp_path:
 
 
 @pytest.mark.parametrize("budget", ["tokens", "time"])
-def test_minutes_become_equal_steps_or_equal_minutes(
-    plan: Plan, tmp_path: Path, budget: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_minutes_become_equal_steps_or_equal_minutes(plan: Plan, budget: str):
     """A change whose step takes ten times the base's is left out where all take as many steps."""
     slow = replace(plan, model=replace(plan.model, attention=Window()))
-    paces = {plan: Pace(0.1, 0.0), slow: Pace(1.0, 0.0)}
-    monkeypatch.setattr(ablate, "measure_pace", lambda plan, ready: paces[plan])
+    paces = {BASE: asdict(Pace(0.1, 0.0)), "window": asdict(Pace(1.0, 0.0))}
     asked = Ablation(task="lm", data=("text.txt",), seeds=1, budget=budget)  # type: ignore[arg-type]
     variants = Variants({BASE: plan, "window": slow}, (), {})
-    with prepared(plan, tmp_path / "run") as ready:
-        settled = ablate._settle(asked, 100.0, variants, ready, print)
+    settled = _settle(asked, 100.0, variants, paces)
     if budget == "tokens":
         assert list(settled["slow"]) == ["window"]
         assert settled["steps"] == int((100 - 3 * 5) / (3 * 0.115)), "three seeds of the base remain"

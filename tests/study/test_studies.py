@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -17,8 +18,11 @@ from regard.data.pair_files import PairFiles
 from regard.run import read_metrics
 from regard.study import pool
 from regard.study.base import base_plan
+from regard.study.costs import Cost
 from regard.study.distance import Recall, _plan
+from regard.study.flops import count_parameters, training_flops
 from regard.study.folder import Job, Outcome, StudyFolder
+from regard.study.pace import one_thread
 from regard.study.plots import draw_lines
 from regard.study.scale import Scaling, _base, _sized
 from regard.study.work import work
@@ -62,6 +66,34 @@ def test_an_ablation_reports_every_change_with_its_noise(here: Path):
     assert regard("show", "s/runs/no-norm-0") == 0, "runs are runs"
 
 
+@pytest.mark.parametrize(
+    ("study", "told"),
+    [
+        (
+            ["ablate", "--task", "lm", "--data", "text.txt", "--steps", 2, "--seeds", 1, "--only", "window", *TINY],
+            "4 runs",
+        ),
+        (["scale", "--data", "text.txt", "--steps", 8, "--sizes", "4x1", "4x2", "8x1", "16x1", *TINY[2:]], "12 runs"),
+        (["distance", "--distances", 1, "--lengths", 16, "--steps", 1, "--seeds", 1], "3 runs"),
+    ],
+    ids=["ablate", "scale", "distance"],
+)
+def test_what_a_study_will_cost_is_told_before_its_first_run(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, study: list[object], told: str
+):
+    def no_time(*_: object) -> None:
+        raise pool.UserError("here the first run would begin")
+
+    monkeypatch.setattr(pool, "_run", no_time)
+    verb, *words = study
+    assert regard("study", verb, *words, "--out", "s", "--processes", 2) == 1
+    *before, last = capsys.readouterr().err.strip().splitlines()
+    assert "the first run would begin" in last
+    [line] = [line for line in before if " runs of about " in line]
+    assert re.fullmatch(rf"{told} of about [1-9]\d* s on 2 cores: about \d+:\d\d", line)
+    assert any(line.startswith("then the run that is foretold") for line in before) == (verb == "scale")
+
+
 def test_the_same_command_makes_nothing_anew_and_another_is_refused(here: Path, capsys: pytest.CaptureFixture[str]):
     assert ablate("--seeds", 1, "--only", "no-norm") == 0
     first = (here / "s" / "report.md").read_bytes()
@@ -103,19 +135,33 @@ def test_a_table_is_taken_apart_too(here: Path):
     sizes = ["--model.width=8", "--model.layers=1", "--model.heads=2"]
     assert regard("study", "ablate", "--task", "table", "--data", "t.csv", "--out", "s", *words, *sizes) == 0
     assert "| columns-only |" in (here / "s" / "report.md").read_text()
+    assert regard("study", "heads", "s/runs/base-0", "s/runs/columns-only-0", "--out", "h") == 0
+    base, columns = json.loads((here / "h" / "heads.json").read_text())
+    assert [head["shares"].keys() for head in base["heads"][:2]] == [{"its duplicate", "itself"}] * 2
+    assert not any(head["shares"] for head in columns["heads"]), "where no row sees another"
 
 
-def test_a_scaling_study_foretells_before_it_checks(here: Path):
+def test_a_scaling_study_foretells_before_it_checks(here: Path, capsys: pytest.CaptureFixture[str]):
     words = ["--data", "text.txt", "--out", "s", "--steps", 16, "--sizes", "4x1", "8x1", "16x1", "16x2"]
     settings = ["--data.length=16", "--training.batch=4", "--training.optimiser.rate=1e-3", "--model.dropout=0.2"]
-    assert regard("study", "scale", *words, *settings) == 0
+    assert regard("study", "scale", *words, *settings, "--for-budget", "1e15") == 0
+    printed = capsys.readouterr().err
+    asked = [float(said) for said in re.findall(r"best for (\S+) operations: [\d,]+ \(.*\) parameters", printed)]
     foretold, last = (here / "s" / "prediction.json"), (here / "s" / "outcomes" / "16x2@16-0.json")
     assert foretold.stat().st_mtime_ns < last.stat().st_mtime_ns
     assert set(json.loads(foretold.read_text())["loss"]) == {"value", "low", "high"}
     told = (here / "s" / "report.md").read_text()
+    plans = [StudyFolder(here / "s").plan(f"{size}@16-0") for size in ("16x2", "4x1", "8x1", "16x1")]
     assert "inside that interval" in told or "outside that interval" in told
+    most, embeddings = (
+        max(training_flops(p.model, 16, 16 * 4 * 16) for p in plans[1:]),
+        count_parameters(plans[0].model),
+    )
+    assert asked == [pytest.approx(flops, rel=0.01) for flops in (most, 10 * most, 100 * most, 1e15)]
+    assert f"| 16x2@16-0 (foretold) | {embeddings.rest:,} | {embeddings.embedding:,} | 1,024 |" in told
+    assert json.loads(foretold.read_text())["embedding"] == embeddings.embedding
     assert len(list((here / "s" / "outcomes").iterdir())) == 3 * 4 + 1
-    plan = StudyFolder(here / "s").plan("16x2@16-0")
+    plan = plans[0]
     assert plan.training.optimiser == AdamW(rate=2e-3), "for a width of 64 it was 1e-3"
     assert plan.model.dropout == 0.2
 
@@ -142,12 +188,13 @@ def test_texts_to_recall_are_those_of_the_steps(tmp_path: Path):
         assert len(Path(data.train[0]).read_text().splitlines()) == 32 * steps
 
 
-def test_heads_of_a_run_with_trees(here: Path):
+def test_heads_of_a_run_with_trees(here: Path, capsys: pytest.CaptureFixture[str]):
     tiny = ["--steps", 3, "--training.batch=4", "--model.width=16", "--model.heads=2", "--model.layers=1"]
     assert regard("train", "lm", "--data", "text.txt", "--out", "lm", "--data.length=16", *tiny) == 0
     rows = ["1\tto\t_\tX\t_\t_\t2\tdep\t_\t_", "2\tbe\t_\tX\t_\t_\t0\troot\t_\t_", "3\tor\t_\tX\t_\t_\t2\tdep\t_\t_"]
     (here / "t.conllu").write_text("\n".join(rows) + "\n\n")
     assert regard("study", "heads", "lm", "--out", "s", "--trees", "t.conllu", "--batches", 1) == 0
+    assert re.search(r"silencing 2 heads one by one: about 0:0\d\n", capsys.readouterr().err)
     [found] = json.loads((here / "s" / "heads.json").read_text())
     assert len(found["heads"]) == 2
     assert found["offset"] == [-1, 1.0], "only the word that hangs from one before it is asked for"
@@ -155,7 +202,7 @@ def test_heads_of_a_run_with_trees(here: Path):
 
 
 def test_a_folder_that_is_taken_is_refused_before_heads_are_measured(here: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.study.heads.study_heads", lambda *_: pytest.fail("all that would be for nothing"))
+    monkeypatch.setattr("regard.study.heads.subject_of", lambda *_: pytest.fail("all that would be for nothing"))
     (here / "s").write_text("mine")
     assert regard("study", "heads", "lm", "--out", "s") == 1
 
@@ -189,6 +236,7 @@ def test_heads_of_every_kind_of_run(here: Path, task: str):
         (["ablate", "--task", "table", "--data", "text.txt", "--out", "s"], "name the column"),
         (["scale", "--data", "text.txt", "--out", "s", "--sizes", "64"], "--sizes 64: must be width x layers"),
         (["scale", "--data", "text.txt", "--out", "s", "--sizes", "16x1", "32x1"], "sizes: needs three or more"),
+        (["scale", "--data", "text.txt", "--out", "s", "--for-budget", 0], "--for-budget 0: must be a number"),
         (["distance", "--out", "s", "--distances", 0], "distances: needs different whole numbers"),
         (["heads", "--out", "s"], "name the run folders"),
         (["heads", "nowhere", "--out", "s"], "there is no such run folder"),
@@ -262,3 +310,51 @@ def test_a_study_that_is_killed_goes_on_to_the_same_report(here: Path, monkeypat
     monkeypatch.chdir(killed)
     assert regard(*words) == 0, "no run is held by a process that was left behind"
     assert (killed / "s" / "report.md").read_text() == (whole / "s" / "report.md").read_text()
+    assert (killed / "s" / "report.html").read_bytes() == (whole / "s" / "report.html").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        ["scale", "--data", "../text.txt", "--steps", 8, "--sizes", "4x1", "4x2", "8x1", "16x1", *TINY[2:]],
+        ["distance", "--distances", 1, 2, "--lengths", 16, "--steps", 2, "--seeds", 1],
+    ],
+    ids=["scale", "distance"],
+)
+def test_laws_and_distances_go_on_to_the_same_report_too(
+    here: Path, monkeypatch: pytest.MonkeyPatch, study: list[object]
+):
+    """A copy of this process makes the study and is killed when its third run was made but has no outcome yet."""
+    monkeypatch.setattr("regard.study.distance.measure_costs", lambda lengths: [Cost("RNN", 16, 1.0, 2.0, 16)])
+    words = ["study", *study, "--out", "s"]
+    whole, killed = here / "whole", here / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    monkeypatch.chdir(whole)
+    assert regard(*words) == 0
+    monkeypatch.chdir(killed)
+    with one_thread():  # the threads of a process are not copied with it
+        copy = os.fork()
+        if not copy:
+            _die_at_the_third_outcome(words)
+        assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == -signal.SIGKILL
+    assert len(list(killed.glob("s/outcomes/*.json"))) == 2
+    assert not (killed / "s" / "report.md").exists()
+    assert regard(*words) == 0
+    for name in ("report.md", "report.html"):
+        assert (killed / "s" / name).read_bytes() == (whole / "s" / name).read_bytes()
+
+
+def _die_at_the_third_outcome(words: list[object]) -> None:
+    ends = StudyFolder.end
+
+    def end(folder: StudyFolder, key: str, outcome: Outcome) -> None:
+        if len(list(folder.path.glob("outcomes/*.json"))) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        ends(folder, key, outcome)
+
+    StudyFolder.end = end  # type: ignore[method-assign]
+    try:
+        regard(*words)
+    finally:
+        os._exit(1)  # it should be dead
