@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+NOT_YET = "Not measured yet."
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -145,6 +146,28 @@ def translators() -> str:
     return table(("model", "BLEU, lower-cased", "training"), rows)
 
 
+def worth(*changes: str) -> Callable[[], str]:
+    """What some changes did to a language model, in the ablation that is kept in docs/studies."""
+
+    def make() -> str:
+        path = "docs/studies/parts/effects.json"
+        if not (ROOT / path).exists():
+            return NOT_YET
+        found = read(path)
+        base, known = found["base"], found["changes"]
+        rows: list[Sequence[object]] = [("base", f"{base['mean']:.3f}", "", "", "")]
+        for name in changes:
+            if (one := known.get(name)) and one["losses"]:
+                loss = sum(one["losses"]) / len(one["losses"])
+                told = (f"{loss:.3f}", f"{one['difference']:+.3f}", f"±{one['band']:.3f}", one["verdict"])
+            else:
+                told = ("–", "–", "–", one["verdict"] if one else "left out")
+            rows.append((f"`{name}`", *told))
+        return table(("change", "loss", "difference", "noise of seeds", "verdict"), rows)
+
+    return make
+
+
 def reports() -> str:
     """Studies whose reports are kept in docs/studies, each in a folder with its report.md, by their titles."""
     found = sorted((ROOT / "docs" / "studies").glob("*/report.md"))
@@ -156,7 +179,7 @@ def throughput() -> str:
     """Images a second of whole training steps, and how many times those of torch's own encoder."""
     path = "benchmarks/images/results/throughput.json"
     if not (ROOT / path).exists():
-        return "Not measured yet."
+        return NOT_YET
     found = read(path)
     named = {
         "regard": "the recipe's Transformer without its convolutions",
@@ -187,4 +210,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "rnn": translators,
     "reports": reports,
     "throughput": throughput,
+    "worth of scaling": worth("unscaled"),
+    "worth of residuals": worth("no-residuals", "post-norm", "no-warm-up"),
+    "worth of norms": worth("no-norm", "other-norm", "query-norm"),
+    "worth of heads": worth("one-head", "shared-keys"),
+    "worth of positions": worth("no-positions", "sinusoid", "learned", "relative", "alibi", "buckets"),
+    "worth of feed-forward": worth("no-feed-forward", "swiglu", "experts"),
+    "worth of experts": worth("experts"),
+    "worth of sparse": worth("window", "bigbird", "linformer", "compressed"),
 }

@@ -4,9 +4,8 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from mechanisms import ROOT, read, table
+from mechanisms import NOT_YET, ROOT, read, table
 
-NOT_YET = "Not measured yet."
 CALLED = {"regard_auto": "**regard**", "regard_in_context": "**regard, `in_context`**"}
 REPORT, LOOKUP, ROWS = (f"benchmarks/tables/{name}.json" for name in ("report", "lookup", "rows"))
 

@@ -1,13 +1,15 @@
 """An ablation in words: a table with the noise beside every difference, and a plot of the same."""
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from regard.core.config import to_yaml
 from regard.core.errors import UserError
+from regard.core.files import write_text
 from regard.recipes import Plan
 from regard.study.changes import Change
 from regard.study.folder import Outcome
@@ -48,7 +50,15 @@ def report_ablation(folder: Path, found: Found) -> None:
     blocks += _left_out(found) + _diverged(found)
     blocks += [Heading("The base"), Lines(to_yaml(found.base))]
     what = ", ".join(Path(file).name for file in found.asked.data)
+    write_text(folder / "effects.json", json.dumps(_for_programs(effects, noise, found), indent=1) + "\n")
     write_report(folder, f"What each part is worth: {found.asked.task}, {what}", blocks)
+
+
+def _for_programs(effects: Sequence[Effect], noise: Noise, found: Found) -> dict[str, Any]:
+    """The table of the report in figures."""
+    base = {"losses": noise.losses, "mean": noise.mean, "deviation": noise.deviation}
+    changes = {one.name: {**asdict(one), "verdict": one.verdict} for one in effects}
+    return {"task": found.asked.task, "steps": found.settled.get("steps"), "base": base, "changes": changes}
 
 
 def _ended(found: Found) -> bool:
