@@ -23,7 +23,7 @@ from regard.recipes import Plan
 
 SETTINGS = "study.json"
 OURS = {SETTINGS, "plans", "runs", "outcomes", "logs", "plots", "data", "report.html", "report.md", ".lock"}
-OURS |= {"prediction.json", "heads.json", "costs.json"}
+OURS |= {"prediction.json", "heads.json", "costs.json", "effects.json"}
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,8 @@ class Loop:
             if better:
                 self.progress.best = loss if loss is not None and math.isfinite(loss) else None
                 self._keep(self.model.state_dict())
-            if self.sample is not None and self.ranks.first:
+            finite = loss is None or math.isfinite(loss)  # from other numbers nothing can be drawn
+            if self.sample is not None and self.ranks.first and finite:
                 told["sample"] = sampled(self.model, self.sample)
         if self.ranks.first and loss is not None:
             screen.checked(self.progress.step, loss, best=better)

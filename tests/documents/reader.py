@@ -49,7 +49,7 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("study", "distance"): {"--steps": "2", "--seeds": "1", "--distances": "1 2", "--lengths": "16"},
     ("study", "heads"): {"--batches": "1"},
 }  # fmt: skip
-MAKERS = ("train", "fit", "pretrain", "export")
+MAKERS = ("train", "fit", "pretrain", "export", "study")
 OF_OTHERS = {"models/gpt2": "gpt2", "models/opus-mt-de-en": "marian"}  # folders that Hugging Face's users have
 ELSEWHERE = {("demo",): "tests/test_demo.py"}
 
