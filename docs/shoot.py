@@ -48,7 +48,7 @@ SHOTS = {
     "long": Shot(
         ("lm",), ("--input", SPEECH), {"view": "head", "look": "decoder.2.attend", "token": "query-14"}, (750, 787)
     ),
-    "positions": Shot(("lm",), (), {"view": "positions"}, (750, 600)),
+    "positions": Shot(("lm",), (), {"view": "positions"}, (750, 860)),
     "training": Shot(("mt", "rnn", "lm"), (), {"view": "training"}, (930, 615)),
     "overview": Shot(("lm",), ("--input", "First Citizen:\nYou are all resolved ra"), {"view": "overview"}, (760, 760)),
     "table": Shot(
