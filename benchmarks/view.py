@@ -2,7 +2,7 @@
 
 A language model's run is served by `regard view`, a real browser (Debian's chromium, headless) gives it the first
 characters of a text, and the seconds until its first picture of a head are measured; then the frames of a second while
-the mouse moves over the picture and scrolls it. The run's size and every round are kept in benchmarks/results/view.json.
+the mouse moves over the picture and scrolls it. The model's size and all rounds are kept in results/view.json.
 """
 
 import argparse

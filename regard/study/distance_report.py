@@ -64,7 +64,7 @@ def _cost_picture(costs: Sequence[Mapping[str, Any]]) -> Picture:
             lines: dict[str, list[tuple[float, float]]] = {}
             for cost in costs:
                 lines.setdefault(cost["kind"], []).append((cost["length"], cost[key]))
-            plot_lines(axes, lines, "length", label, "xy", legend=key == "waiting")
+            plot_lines(axes, lines, "length", label, "xy", legend=key == "milliseconds")  # where lines leave room
     return Picture("costs", drawing.svg, "Time, memory and steps that wait for each other, by length.")
 
 
