@@ -44,6 +44,12 @@ def test_it_learns_evaluates_and_classifies(run: Path, capsys: pytest.CaptureFix
     assert chances.argmax(-1).tolist() == [1, 0], "in the order asked, whatever the lengths"
 
 
+def test_a_recurrent_network_learns_and_classifies(run: Path, tmp_path: Path):
+    data = ["--train", run.parent / "a.tsv", "--valid", run.parent / "a.tsv"]
+    assert regard("train", "classify", "--out", tmp_path / "rnn", *data, "--model=RNNReader", *SMALL, *QUICK) == 0
+    assert load_run(tmp_path / "rnn").classify(["a dull day", "a fine film", ""])[:2] == ["bad", "good"]
+
+
 def test_a_label_unseen_in_training_is_named(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "b.tsv").write_text("good\tfine\ngoood\tfine\n")
     data = ["--train", run.parent / "a.tsv", "--valid", tmp_path / "b.tsv"]

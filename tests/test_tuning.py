@@ -179,6 +179,7 @@ def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):
         (["--model.position=Learned"], "model.position: {} was trained with Rotary"),
         (["--model.feed.hidden=8"], "model.feed: {} was trained with GELU(hidden=None), not GELU(hidden=8)"),
         (["--model.vocab=9"], "model.vocab: {} was trained with"),
+        (["--model=RNNReader"], "model: {} holds a BERT, and no RNNReader begins from it"),
         (["--data.tokenizer=BPE"], "data.tokenizer: the model of {} knows the tokens of its own only"),
     ],
 )

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError
 from regard.interop import load
-from regard.models import BERT
+from regard.models import BERT, Model
 from regard.text import Tokenizer
 
 FREE = ("head", "dropout")  # what may differ from the run that was begun from
@@ -23,8 +23,12 @@ class Begun:
     tokenizer: Tokenizer
     weights: Mapping[str, Tensor]
 
-    def check(self, model: BERT) -> None:
+    def check(self, model: Model) -> None:
         """The shape is the earlier run's; a setting that says otherwise cannot be meant."""
+        if not isinstance(model, BERT):
+            raise ConfigError(
+                f"model: {self.path} holds a BERT, and no {type(model).__name__} begins from it; leave it out"
+            )
         for name in (field.name for field in fields(BERT) if field.name not in FREE):
             was, wanted = getattr(self.model, name), getattr(model, name)
             if was != wanted:

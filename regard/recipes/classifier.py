@@ -14,7 +14,7 @@ from regard.data.labelled import (
     labels_of,
     read_row_trees,
 )
-from regard.models import BERT, NameLabel
+from regard.models import BERT, Model, NameLabel, RNNReader
 from regard.parts import GELU, PreNorm, Sinusoid
 from regard.recipes.begun import Begun, read_begun
 from regard.recipes.encoded import own_tokenizer
@@ -75,8 +75,10 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     data, task, model = plan.data, plan.task, plan.model
     if not isinstance(data, LabelFiles) or not isinstance(task, Classify):
         raise ConfigError(f"data: {type(data).__name__} holds no labelled texts")
-    if not isinstance(model, BERT) or not isinstance(model.head, NameLabel):
-        raise ConfigError(f"model: {type(model).__name__} names no label; choose BERT with the head NameLabel")
+    if not isinstance(model, BERT | RNNReader) or not isinstance(model.head, NameLabel):
+        raise ConfigError(
+            f"model: {type(model).__name__} names no label; choose BERT with the head NameLabel, or RNNReader"
+        )
     check_trees(model, given=bool(data.trees))
     train, valid = data.rows()
     parses = read_row_trees(data.trees, train), read_row_trees(data.valid_trees, valid)
@@ -109,7 +111,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     )
 
 
-def _begun(plan: Plan, model: BERT, folder: Path, resume: bool) -> Begun | None:
+def _begun(plan: Plan, model: Model, folder: Path, resume: bool) -> Begun | None:
     """What the run begins from; a run that goes on from its own checkpoint needs nothing of it any more."""
     if plan.init is None or (resume and RunFolder(folder).checkpoints()):
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from regard.core.errors import ConfigError
-from regard.models import GPT, NPT, RNN, FromSource, RNNWriter
+from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, Model, NameLabel, RNNReader, RNNWriter, Transformer
 from regard.parts import (
     GELU,
     Additive,
@@ -89,17 +89,24 @@ def quiet(plan: Plan) -> Plan:
 
 def recurrent(attention: Full | Additive | None) -> Callable[[Plan], Plan]:
     def change(plan: Plan) -> Plan:
-        if isinstance(plan.model, GPT) and attention is None:
-            model = plan.model
-            return replace(plan, model=RNNWriter(vocab=model.vocab, width=2 * model.width, dropout=model.dropout))
-        if not isinstance(plan.model, FromSource) or isinstance(plan.model, RNN):
-            raise ConfigError(f"there is no recurrent model in place of {type(plan.model).__name__}")
-        width = plan.model.width
-        return replace(
-            plan, model=RNN(vocab=plan.model.vocab, width=2 * width, attention=attention, dropout=plan.model.dropout)
-        )
+        return replace(plan, model=_recurrent_model(plan.model, attention))
 
     return change
+
+
+def _recurrent_model(model: Model, attention: Full | Additive | None) -> Model:
+    match model:
+        case GPT() if attention is None:
+            return RNNWriter(vocab=model.vocab, width=2 * model.width, dropout=model.dropout)
+        case BERT(head=NameLabel() as head) if attention is None:
+            return RNNReader(vocab=model.vocab, width=2 * model.width, head=head, dropout=model.dropout)
+        case Transformer() | DecoderOnly():
+            return RNN(vocab=model.vocab, width=2 * model.width, attention=attention, dropout=model.dropout)
+    if isinstance(model, NPT):
+        raise ConfigError("neither rows nor columns of a table stand in an order that an RNN could follow")
+    raise ConfigError(
+        f"there is no recurrent model{' with attention' if attention else ''} in place of {type(model).__name__}"
+    )
 
 
 def table_only(between: str) -> Callable[[Plan], Plan]:

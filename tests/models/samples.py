@@ -19,6 +19,7 @@ from regard.models import (
     InContext,
     Model,
     NameLabel,
+    RNNReader,
     RNNWriter,
     Transformer,
     ViT,
@@ -40,6 +41,7 @@ BASES: dict[type, Any] = {
     NPT: NPT(categories=COLUMNS, **SIZES),
     RNN: RNN(vocab=VOCAB, width=16, layers=2),
     RNNWriter: RNNWriter(vocab=VOCAB, width=16, layers=2),
+    RNNReader: RNNReader(vocab=VOCAB, width=16, layers=2, head=NameLabel(3, "mean")),
     InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking=2, quantiles=5, dropout=0.1, **SIZES),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
@@ -49,6 +51,7 @@ EXTRAS: dict[type, list[dict[str, Any]]] = {
     Transformer: [{"target_vocab": 7, "decoder_layers": 1, "tied": False}, {"logit_bias": True, "key_heads": 1}],
     RNN: [{"target_vocab": 7}, {"tied": False}, {"layers": 1}],
     RNNWriter: [{"tied": False}, {"layers": 1}],
+    RNNReader: [{"head": NameLabel(3, "max")}, {"layers": 1}],
 }
 
 
@@ -111,6 +114,8 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
             return {"tokens": tokens}
         case BERT():
             return {"tokens": tokens, "valid": valid, "segments": torch.randint(2, tokens.shape), "places": places}
+        case RNNReader():
+            return {"tokens": tokens, "valid": valid}
         case Transformer() | RNN() | DecoderOnly():
             target = torch.randint(getattr(config, "target_vocab", None) or VOCAB, (batch, 8))
             given = {"source": tokens, "target": target, "source_valid": valid}

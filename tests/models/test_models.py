@@ -12,7 +12,7 @@ from torch import nn
 
 from regard.core.config import from_dict, from_yaml, to_dict, to_yaml
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, InContext, Model, RNNWriter, Transformer, ViT
+from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, InContext, Model, RNNReader, RNNWriter, Transformer, ViT
 from regard.parts import (
     BigBird,
     Experts,
@@ -63,6 +63,8 @@ def test_answers_have_their_shape(config):
         assert shapes == [(3, 23, max(count, 1)) for count in COLUMNS]
     elif isinstance(config, ViT):
         assert shapes == [(3, 4)]
+    elif isinstance(config, RNNReader):
+        assert shapes == [(3, 3)]
     elif isinstance(config, InContext):
         assert shapes == [(3, 23 - 15, 3)]
     else:
@@ -250,12 +252,21 @@ def test_a_model_that_ends_its_position_table_says_so_before_it_fails():
 
 @pytest.mark.parametrize(
     ("kind", "setting"),
-    [(Transformer, "decoder_layers"), (RNN, "layers"), (RNNWriter, "layers"), (InContext, "cell_layers"),
-     (Experts, "count")],
+    [(Transformer, "decoder_layers"), (RNN, "layers"), (RNNWriter, "layers"), (RNNReader, "layers"),
+     (InContext, "cell_layers"), (Experts, "count")],
 )  # fmt: skip
 def test_more_layers_or_experts_than_could_be_meant_are_refused(kind, setting):
     with pytest.raises(ConfigError, match=f"{setting}: at most 4096"):
         kind(**{setting: 10**8})
+
+
+def test_what_is_hidden_inside_a_text_does_not_reach_a_recurrent_reader():
+    model, tokens = build(BASES[RNNReader]), torch.randint(VOCAB, (2, 9))
+    shown = torch.tensor([[True, True, False, True, True, False, True, False, False], [False] * 9])
+    other = torch.where(shown, tokens, (tokens + 1) % VOCAB)
+    assert torch.equal(model(tokens, shown), model(other, shown))
+    close(model(tokens, shown)[:1], model(tokens[:1, :7], shown[:1, :7]))
+    assert not torch.equal(model(tokens, shown)[0], model(tokens)[0])
 
 
 def test_an_image_of_another_size_is_named():

@@ -6,7 +6,7 @@ import pytest
 from torch import Tensor
 
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, NameLabel, Transformer
+from regard.models import BERT, GPT, NPT, RNN, RNNReader, RNNWriter, Transformer
 from regard.parts import Full, MultiHead, listen
 from regard.study.base import SIZES, base_plan
 from regard.study.changes import CHANGES, applicable
@@ -22,7 +22,7 @@ def base(task: str):
     if isinstance(model, GPT | BERT | Transformer):
         model = replace(model, vocab=20)
     if isinstance(model, BERT):
-        model = replace(model, head=NameLabel(labels=2))
+        model = replace(model, head=replace(model.head, labels=2))
     if isinstance(model, NPT):
         model = replace(model, categories=(0, 3))
     return replace(plan, model=model)
@@ -39,6 +39,14 @@ def test_most_changes_fit_and_the_others_say_why(task: str, fewest: int):
             assert (changed.data, changed.task) == (plan.data, plan.task), "what is measured stays the same"
     assert len(taken) >= fewest, sorted(taken)
     assert len({str(changed) for changed in taken.values()}) == len(taken), "no two changes are the same"
+
+
+def test_recurrence_takes_the_place_of_attention_wherever_there_is_an_order():
+    rnn = next(change for change in CHANGES if change.name == "rnn")
+    made = {task: applicable(base(task), rnn) for task in ("lm", "translate", "classify", "table")}
+    assert [type(made[task][0].model) for task in ("lm", "translate", "classify")] == [RNNWriter, RNN, RNNReader]  # type: ignore[union-attr]
+    assert made["classify"][0].model.head == base("classify").model.head  # type: ignore[union-attr]
+    assert made["table"] == (None, "neither rows nor columns of a table stand in an order that an RNN could follow")
 
 
 def test_names_are_told_apart_and_each_says_what_and_why():

@@ -1,0 +1,62 @@
+"""A text's label by recurrence: one state is carried from either end, and the head reads what they passed by."""
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from regard.core.errors import MANY, ConfigError, at_least, at_most, share
+from regard.core.shapes import Labels, Tokens, Valid
+from regard.models.bert import NameLabel
+from regard.parts.dropout import Dropout
+from regard.parts.embed import Words
+from regard.parts.norms import LayerNorm
+from regard.parts.positions import Places
+from regard.parts.recurrent import LSTM, Cell
+from regard.parts.start import begin
+
+
+@dataclass(frozen=True, kw_only=True)
+class RNNReader:
+    vocab: int = 0  # 0: counted from the data when a run is made
+    width: int = 256
+    layers: int = 1
+    cell: Cell = LSTM()
+    head: NameLabel = NameLabel(read="mean")
+    dropout: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.width < 2 or self.width % 2:
+            raise ConfigError(f"width: must be even (half reads each way), not {self.width}")
+        if self.head.read == "first":
+            raise ConfigError("head.read: what an RNN knows at the first token came from one side; choose mean or max")
+        at_least(0, vocab=self.vocab)
+        at_least(1, layers=self.layers)
+        at_most(MANY, layers=self.layers)
+        share(dropout=self.dropout)
+
+    def build(self) -> "RNNReaderModel":
+        return RNNReaderModel(self)
+
+
+class RNNReaderModel(nn.Module):
+    def __init__(self, config: RNNReader):
+        super().__init__()
+        self.config = config
+        width = config.width
+        self.words = Words(config.vocab, width)
+        self.drop = Dropout(config.dropout)
+        inner = config.dropout if config.layers > 1 else 0.0
+        self.encoder = config.cell.build(width, width // 2, config.layers, inner, both_ways=True)
+        self.head = config.head.build(width, LayerNorm(), config.dropout)
+        begin(self)
+
+    def forward(self, tokens: Tokens, valid: Valid | None = None, places: Places | None = None) -> Labels:
+        """Scores of the labels. A token that is not valid is nothing; of places an RNN knows the order alone."""
+        x = self.drop(self.words(tokens))
+        within = None
+        if valid is not None:  # hidden tokens may stand inside a text: it ends after the last that is shown
+            x = x * valid[:, :, None]
+            within = valid.flip(1).cummax(1).values.flip(1)
+            within[:, 0] = True
+        states, _ = self.encoder(x, valid=within)
+        return self.head(states, valid)
