@@ -94,7 +94,12 @@ def fit(
 
 @app.command
 def predict(
-    run: Path, table: Path, *, out: Path | None = None, quantiles: tuple[float, ...] = (0.05, 0.5, 0.95)
+    run: Path,
+    table: Path,
+    *,
+    out: Path | None = None,
+    keep: tuple[str, ...] = (),
+    quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),
 ) -> None:
     """Predict the target of each row of a table.
 
@@ -106,14 +111,18 @@ def predict(
         A table with the same columns; others, and the target, may be there too.
     out
         .csv, .tsv or .parquet to write; without it CSV goes to standard output.
+    keep
+        Columns of the table to write before the predictions, such as an identifier.
     quantiles
         Of a predicted number, beside its mean.
     """
+    import pandas
+
     from regard.data.table_files import check_written, read_table, table_text, write_table
     from regard.loading import load_table
     from regard.tables.frames import named
     from regard.tables.modes import check_levels
-    from regard.tables.predictions import predictions
+    from regard.tables.predictions import kept, predictions
 
     if out is not None:
         check_written(out)
@@ -123,7 +132,9 @@ def predict(
         frame = read_table(table)
         for line in estimator.columns_.surprises(frame):
             say(f"note: {line}")
+        before = kept(frame, keep, estimator)
         found = predictions(estimator, frame, quantiles)
+    found = pandas.concat([before, found], axis=1)
     if out is None:
         print(table_text(found), end="")
     else:

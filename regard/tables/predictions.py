@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.estimator import NPTClassifier, NPTRegressor
 from regard.tables.modes import check_levels, quantiles_of
 
@@ -54,6 +55,18 @@ def predictions(
         before = f"{told.target}_" if estimator.many_ or isinstance(estimator, NPTRegressor) else ""
         columns |= {f"{before}{name}": _short(told.values[:, place]) for place, name in enumerate(told.names)}
     return pd.DataFrame(columns)
+
+
+def kept(frame: pd.DataFrame, names: Sequence[str], estimator: NPTClassifier | NPTRegressor) -> pd.DataFrame:
+    """Columns of a table that are to stand before the predictions for it."""
+    for name in names:
+        if name not in frame:
+            raise ConfigError(f"--keep {name}: the table has no such column; {did_you_mean(name, list(frame))}")
+        if name in estimator.target_names_:
+            raise ConfigError(
+                f"--keep {name}: what is predicted is called so; `regard evaluate` compares with the truth"
+            )
+    return frame[list(dict.fromkeys(names))].reset_index(drop=True)
 
 
 def _short(values: np.ndarray) -> pd.Series:

@@ -12,6 +12,7 @@ from regard.tables.column import Column
 ROWS = 50  # in fewer rows anything may be distinct
 NEARLY_ALL = 0.9
 MOST = 0.8
+USUAL = 0.2  # a chance that surprises nobody
 FEWEST_NUMBERS = 10  # different ones: fewer may be codes among others
 
 
@@ -32,9 +33,11 @@ def remarks_on(column: Column, cells: pd.Series) -> Iterator[str]:
 def surprises_in(column: Column, cells: pd.Series) -> Iterator[str]:
     """Only what is otherwise than it was when the column was learned."""
     filled = cells.dropna()
-    if column.filled and filled.empty:
+    if not column.filled:
+        return
+    if filled.empty and (1 - column.filled) ** len(cells) < USUAL:  # a gap or two is nothing new where there were many
         yield f"{column.name!r}: is empty"
-    elif column.filled and column.kind == "category":
+    elif column.kind == "category":
         yield from _unseen(column, filled)
 
 

@@ -160,6 +160,35 @@ def test_predict_gives_what_the_library_gives(run: Path, houses: Path, tmp_path:
     assert list(pd.read_parquet(tmp_path / "found.parquet")) == ["price", "price_q2.5"]
 
 
+def test_predict_puts_columns_of_the_table_before_its_own(run: Path, houses: Path, capsys: pytest.CaptureFixture):
+    assert command("predict", run, houses) == 0
+    plain = capsys.readouterr().out.splitlines()
+    assert command("predict", run, houses, "--keep", "city", "area") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "city,area,price,price_q5,price_q50,price_q95"
+    assert lines[1].split(",", 2)[2] == plain[1]
+    assert [line.split(",")[0] for line in lines[1:]] == read_table(houses)["city"].tolist()
+    for name, told in (
+        ("town", "--keep town: the table has no such column"),
+        ("price", "--keep price: what is predicted"),
+    ):
+        assert command("predict", run, houses, "--keep", name) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_a_gap_where_gaps_are_common_is_no_news(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    frame = read_table(houses)
+    frame.loc[::2, "city"] = None
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    assert command("fit", tmp_path / "gaps.csv", "--target", "price", "--out", tmp_path / "gaps", *QUICK) == 0
+    capsys.readouterr()
+    assert command("explain", tmp_path / "gaps", tmp_path / "gaps.csv", "--row", 2) == 0
+    assert capsys.readouterr().err == ""
+    frame.assign(city=None).to_csv(tmp_path / "none.csv", index=False)
+    assert command("predict", tmp_path / "gaps", tmp_path / "none.csv") == 0
+    assert "'city': is empty" in capsys.readouterr().err
+
+
 def test_a_number_and_its_bounds_come_from_one_answer(run: Path, houses: Path, monkeypatch: pytest.MonkeyPatch):
     fitted = regard.load(run)
     answers = Mock(side_effect=fitted._answers)
