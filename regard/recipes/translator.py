@@ -16,7 +16,7 @@ from regard.recipes.trees import check_trees, tell_unread_trees
 from regard.run import Run
 from regard.tasks import Translate
 from regard.tasks.scores import translation_scores
-from regard.text import BPE
+from regard.text import Auto
 from regard.train import AdamW, Cosine, Report, Training
 
 MODELS: dict[str, Model] = {
@@ -29,7 +29,7 @@ MODELS: dict[str, Model] = {
 def translator(train: tuple[str, ...], valid: tuple[str, ...], model: str = "transformer") -> Plan:
     """For some ten thousand pairs of sentences: little data wants a small model and much dropout (Wu et al., 2021)."""
     return Plan(
-        data=PairFiles(train=train, valid=valid, tokenizer=BPE(vocab=5000)),
+        data=PairFiles(train=train, valid=valid, tokenizer=Auto(vocab=5000)),
         task=Translate(smoothing=0.1),
         model=MODELS[model],
         training=Training(

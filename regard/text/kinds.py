@@ -1,7 +1,10 @@
 """Kinds of tokenizer, each trained on the user's own text: characters, bytes, BPE, WordPiece, Unigram."""
 
-from collections.abc import Iterable
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -9,6 +12,9 @@ from tokenizers import Tokenizer as Engine
 
 from regard.core.errors import at_least
 from regard.text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
+
+MOST_COUNTED = 10_000  # texts whose words are counted
+STRANGE = 0.25  # share of texts of words that stand nowhere else: in sentences it is far less
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,25 @@ class Unigram:
 
 
 @dataclass(frozen=True)
+class Auto:
+    """BPE; or characters, where words hardly come back: of numbers, codes and names BPE learns each one by heart."""
+
+    vocab: int = 8000
+
+    def __post_init__(self) -> None:
+        BPE(self.vocab)
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        texts = iter(texts)
+        some = list(islice(texts, MOST_COUNTED))
+        if not words_hardly_come_back(some):
+            return BPE(self.vocab).train(chain(some, texts))
+        told = "many of these texts are of words that occur once, so each character is a token"
+        print(f"note: {told}; --data.tokenizer BPE overrules it", file=sys.stderr)
+        return Characters().train(chain(some, texts))
+
+
+@dataclass(frozen=True)
 class Given:
     """A tokenizer that was trained before: a tokenizer.json."""
 
@@ -104,7 +129,15 @@ class Given:
         return Tokenizer.adopt(Path(self.file))
 
 
-Tokenizing = Characters | Bytes | BPE | WordPiece | Unigram | Given
+Tokenizing = Auto | Characters | Bytes | BPE | WordPiece | Unigram | Given
+
+
+def words_hardly_come_back(texts: Sequence[str]) -> bool:
+    """Whether in many of the texts most words stand nowhere else."""
+    cut = [text.split() for text in texts if text.strip()]
+    counts = Counter(word for words in cut for word in words)
+    strange = sum(2 * sum(counts[word] == 1 for word in words) > len(words) for words in cut)
+    return strange > STRANGE * len(cut)
 
 
 def _byte_level(model: models.Model) -> Engine:

@@ -1,0 +1,45 @@
+"""Which tokenizer texts ask for."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.core.errors import ConfigError
+from regard.text import BPE, Auto, Characters
+
+SENTENCES = ["the dog sees a cat", "a cat sleeps", "two dogs play in the park", "a man sees the dog", "dogs sleep"] * 20
+
+
+def pairs(write) -> list[str]:  # type: ignore[no-untyped-def]
+    dice = random.Random(0)
+    numbers = dice.sample(range(100_000), 300)
+    return [text for number in numbers for text in (dice.choice(SENTENCES), write(number))]
+
+
+@pytest.mark.parametrize(
+    "write", [str, lambda n: f"{n:017b}", lambda n: f"{n} + {n + 7}"], ids=["digits", "bits", "sums"]
+)
+def test_numbers_on_one_side_are_cut_into_characters(write, capsys: pytest.CaptureFixture):  # type: ignore[no-untyped-def]
+    texts = pairs(write)
+    tokenizer = Auto(300).train(iter(texts))
+    assert tokenizer.encode(texts) == Characters().train(texts).encode(texts)
+    assert "--data.tokenizer BPE" in capsys.readouterr().err
+
+
+def test_sentences_are_cut_into_pieces(capsys: pytest.CaptureFixture):
+    tokenizer = Auto(300).train(iter(SENTENCES))
+    assert tokenizer.encode(SENTENCES) == BPE(300).train(SENTENCES).encode(SENTENCES)
+    assert capsys.readouterr().err == ""
+
+
+@given(st.lists(st.text(max_size=12), max_size=30))
+def test_whatever_it_chooses_writes_the_texts_it_was_trained_on(texts: list[str]):
+    tokenizer = Auto(300).train(texts)
+    assert tokenizer.decode(tokenizer.encode(texts)) == texts
+
+
+def test_a_vocabulary_too_small_is_refused():
+    with pytest.raises(ConfigError, match="vocab: must be at least"):
+        Auto(3)
