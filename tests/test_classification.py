@@ -44,6 +44,20 @@ def test_it_learns_evaluates_and_classifies(run: Path, capsys: pytest.CaptureFix
     assert chances.argmax(-1).tolist() == [1, 0], "in the order asked, whatever the lengths"
 
 
+def test_columns_are_called_as_the_user_says_when_measuring_too(tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "mail.csv").write_text("no;kind;mail\n" + "".join(f"{n};{a};{b}\n" for n, (a, b) in enumerate(ROWS)))
+    data = ["--train", tmp_path / "mail.csv", "--valid", tmp_path / "mail.csv"]
+    assert regard("train", "classify", "--out", tmp_path / "run", *data, *SMALL, "--steps=1") == 1
+    told = "has no column 'label'; known: kind, mail, no; --columns says what the label and the text are called"
+    assert told in capsys.readouterr().err
+    words = ["--out", tmp_path / "run", *data, *SMALL, "--steps=1", "--columns"]
+    assert regard("train", "classify", *words, "kind") == 2
+    assert "columns: must say what the label and the text are called" in capsys.readouterr().err
+    assert regard("train", "classify", *words, "kind", "mail") == 0
+    assert regard("evaluate", tmp_path / "run", tmp_path / "mail.csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["texts"] == len(ROWS)
+
+
 def test_a_recurrent_network_learns_and_classifies(run: Path, tmp_path: Path):
     data = ["--train", run.parent / "a.tsv", "--valid", run.parent / "a.tsv"]
     assert regard("train", "classify", "--out", tmp_path / "rnn", *data, "--model=RNNReader", *SMALL, *QUICK) == 0

@@ -43,6 +43,27 @@ def test_two_parallel_files_and_one_of_pairs_train_the_same_model(files: Path):
     assert len(load_run(files / "one").translate(["ein Hund", ""], longest=5)) == 2
 
 
+def test_columns_are_called_as_the_user_says(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "a.csv").write_text("no,en,de\n" + "".join(f"{n},{en},{de}\n" for n, (de, en) in enumerate(PAIRS)))
+    for out, data in (("csv", [tmp_path / "a.csv"]), ("tsv", [files / "a.tsv"])):
+        more = ["--columns", "de", "en"] if out == "csv" else []
+        assert (
+            regard("train", "translate", "--out", tmp_path / out, "--train", *data, "--valid", *data, *SMALL, *more)
+            == 0
+        )
+    csv, tsv = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("csv", "tsv"))
+    assert csv == tsv
+    capsys.readouterr()
+    scores = []
+    for data in ([tmp_path / "a.csv"], [files / "a.de", files / "a.en"]):
+        assert regard("evaluate", tmp_path / "csv", *data, "--json", "--longest", "5") == 0
+        scores.append(capsys.readouterr().out)
+    assert scores[0] == scores[1]
+    two = ["--train", files / "a.de", files / "a.en", "--valid", files / "a.de", files / "a.en"]
+    assert regard("train", "translate", "--out", tmp_path / "two", *two, *SMALL, "--columns", "de", "en") == 2
+    assert "columns: files that run in parallel have no columns to name" in capsys.readouterr().err
+
+
 def test_evaluating_gives_one_object_with_signatures(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     data = ["--train", files / "a.tsv", "--valid", files / "a.tsv"]
     assert regard("train", "translate", "--out", tmp_path / "x", *data, *SMALL) == 0

@@ -175,6 +175,7 @@ def train_translate(
     *,
     train: tuple[Path, ...],
     valid: tuple[Path, ...],
+    columns: tuple[str, ...] = (),
     trees: tuple[Path, ...] = (),
     valid_trees: tuple[Path, ...] = (),
     changes: Changes = None,
@@ -190,6 +191,8 @@ def train_translate(
         Two files that run in parallel, or one with source and target in each row (.tsv, .csv, .jsonl, .parquet).
     valid
         The same, to measure by.
+    columns
+        Names of the columns of the source and of its target, where files call them otherwise than source and target.
     trees
         CoNLL-U files with the dependency tree of each source, in the same order (for --model.position Tree).
     valid_trees
@@ -201,11 +204,20 @@ def train_translate(
     named = changes.get("model")
     model = changes.pop("model") if isinstance(named, str) and named in MODELS else "transformer"
     plan = translator(tuple(map(str, train)), tuple(map(str, valid)), model)
-    return run.make(plan, {**tree_settings(trees, valid_trees), **(changes or {})}, train_translator)
+    return run.make(
+        plan, {**columns_setting(columns), **tree_settings(trees, valid_trees), **(changes or {})}, train_translator
+    )
 
 
 @train.command(name="summarise")
-def train_summarise(run: TextRun, *, train: tuple[Path, ...], valid: tuple[Path, ...], changes: Changes = None) -> int:
+def train_summarise(
+    run: TextRun,
+    *,
+    train: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    columns: tuple[str, ...] = (),
+    changes: Changes = None,
+) -> int:
     """A summariser from documents and their summaries, for `regard summarise`.
 
     --model chooses Transformer, RNN or DecoderOnly; for long documents --model DecoderOnly --model.attention Window
@@ -219,11 +231,13 @@ def train_summarise(run: TextRun, *, train: tuple[Path, ...], valid: tuple[Path,
         or two that run in parallel.
     valid
         The same, to measure by.
+    columns
+        Names of the columns of the document and of its summary, where files call them otherwise than source and target.
     """
     from regard.recipes import summariser, train_summariser
 
     plan = summariser(tuple(map(str, train)), tuple(map(str, valid)))
-    return run.make(plan, changes, train_summariser)
+    return run.make(plan, {**columns_setting(columns), **(changes or {})}, train_summariser)
 
 
 @train.command(name="classify")
@@ -232,6 +246,7 @@ def train_classify(
     *,
     train: tuple[Path, ...],
     valid: tuple[Path, ...] = (),
+    columns: tuple[str, ...] = (),
     init: Path | None = None,
     trees: tuple[Path, ...] = (),
     valid_trees: tuple[Path, ...] = (),
@@ -247,6 +262,8 @@ def train_classify(
         Files with a label and a text in each row (.tsv, .csv, .jsonl, .parquet; also packed).
     valid
         The same, to measure by; without it a tenth of the rows is held out for that.
+    columns
+        Names of the columns of the label and of its text, where files call them otherwise than label and text.
     init
         Begin from what another run has learned: one of `train fill` or of `train classify`, or a Hugging Face BERT.
     trees
@@ -257,7 +274,7 @@ def train_classify(
     from regard.recipes import classifier, train_classifier, tuned
 
     plan = classifier(tuple(map(str, train)), tuple(map(str, valid)))
-    settings = tree_settings(trees, valid_trees)
+    settings = {**columns_setting(columns), **tree_settings(trees, valid_trees)}
     if init is not None:
         settings["init"] = str(init)
         plan = plan if run.goes_on else tuned(plan, init)
@@ -301,6 +318,10 @@ def pretrain_tables(run: Run, *, init: Path | None = None, changes: Changes = No
 
     settings = {} if init is None else {"init": str(init)}
     return run.make(table_reader(), {**settings, **(changes or {})}, train_table_reader)
+
+
+def columns_setting(columns: tuple[str, ...]) -> dict[str, Any]:
+    return {"data.columns": list(columns)} if columns else {}
 
 
 def tree_settings(trees: tuple[Path, ...], valid_trees: tuple[Path, ...]) -> dict[str, Any]:

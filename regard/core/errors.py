@@ -49,7 +49,7 @@ def not_negative(**settings: float) -> None:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of an error line about an unknown word: the nearest known one, or all of them."""
     known = sorted(known)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if not close:  # "bigbird" for "BigBird" is far in letters and near in meaning
         close = [name for name in known if name.lower() == word.lower()]
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"

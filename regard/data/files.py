@@ -12,14 +12,15 @@ import lzma
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from regard.core.errors import UserError, did_you_mean
+from regard.core.errors import ConfigError, UserError, did_you_mean
 
 KINDS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
 ALSO = {
@@ -42,6 +43,28 @@ class Row:
         return f"{self.file}, line {self.line}"
 
 
+@dataclass(frozen=True)
+class Fields:
+    """The wanted fields of a record, by name."""
+
+    names: tuple[str, ...]
+    said: bool = False  # by the user: then a header must have them
+    hint: str = ""  # what to do where a file has none of the name
+
+    @staticmethod
+    def called(names: tuple[str, ...], columns: Sequence[str]) -> "Fields":
+        """Those that the user calls `columns`; or by their usual names, where nothing was said."""
+        hint = f"; --columns says what the {' and the '.join(names)} are called"
+        return Fields(tuple(columns), said=True) if columns else Fields(names, hint=hint)
+
+
+def check_columns(columns: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse what cannot be the user's words for these fields."""
+    if columns and (len(columns) != len(names) or len(set(columns)) < len(names)):
+        wanted = f"what the {' and the '.join(names)} are called, such as --columns {' '.join(names)}"
+        raise ConfigError(f"columns: must say {wanted}; not {' '.join(columns)}")
+
+
 def kind_of(path: Path) -> str:
     """The suffix that says how a file is laid out; a file without one is plain text."""
     name = path.name.removesuffix(path.suffix) if _packing(path) else path.name
@@ -50,17 +73,17 @@ def kind_of(path: Path) -> str:
     return suffix if suffix in KINDS else ".txt"
 
 
-def read_rows(path: Path, names: Sequence[str], more: bool = False) -> Iterator[Row]:
+def read_rows(path: Path, wanted: Fields, more: bool = False) -> Iterator[Row]:
     """Records with these fields. `more` allows further fields after the last, such as several references: further
     columns of a .tsv, or a list in a .jsonl or .parquet."""
     kind = kind_of(path)
     if kind == ".parquet":
-        return _parquet(path, names, more)
+        return _parquet(path, wanted, more)
     if kind == ".jsonl":
-        return _jsonl(path, names, more)
+        return _jsonl(path, wanted, more)
     if kind == ".csv":
-        return _csv(path, names)
-    return _tabbed(path, names, more)
+        return _csv(path, wanted)
+    return _tabbed(path, wanted, more)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -79,7 +102,7 @@ def read_text(path: Path) -> Iterator[str]:
     if kind_of(path) == ".txt":
         yield from _running(path)
     else:
-        for row in read_rows(path, ["text"]):
+        for row in read_rows(path, Fields(("text",))):
             yield row.fields[0]
 
 
@@ -107,37 +130,37 @@ def _running(path: Path) -> Iterator[str]:
                 return
 
 
-def _tabbed(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
-    """Fields in the order of `names`; or, where the first line is a header with those names, wherever they stand."""
-    header, places = list(names), list(range(len(names)))
+def _tabbed(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
+    """Fields in their order; or, where the first line is a header with their names, wherever they stand."""
+    header, places = list(wanted.names), list(range(len(wanted.names)))
+    more = more and not wanted.said  # who names columns means these
     for number, line in read_lines(path):
         fields = line.split("\t")
-        if number == 1 and set(names) <= {field.strip() for field in fields}:
+        if number == 1 and (wanted.said or set(wanted.names) <= {field.strip() for field in fields}):
             header = [field.strip() for field in fields]
-            places = [header.index(name) for name in names]
+            places = _places(path, header, wanted)
         elif line.strip() or len(fields) > 1:  # a blank line is no row
             if len(fields) != len(header) and not (more and len(fields) > len(header)):
                 found = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-                wanted = f"{len(header)}: {', '.join(header)}"
-                raise UserError(f"{path}, line {number}: has {found} between tabs, and should have {wanted}")
+                should = f"{len(header)}: {', '.join(header)}"
+                raise UserError(f"{path}, line {number}: has {found} between tabs, and should have {should}")
             rest = [place for place in range(len(fields)) if more and place not in places]
             yield Row(path, number, tuple(fields[place] for place in (*places, *rest)))
 
 
-def _csv(path: Path, names: Sequence[str]) -> Iterator[Row]:
+def _csv(path: Path, wanted: Fields) -> Iterator[Row]:
     lines = (line + "\n" for _, line in read_lines(path))
     first = next(lines, None)
     if first is None:
         return
-    reader = csv.reader(chain([first], lines), delimiter=_delimiter(first, names), strict=True)
+    reader = csv.reader(chain([first], lines), delimiter=_delimiter(first, wanted.names), strict=True)
     begun = 1  # where the record stands that is being read
     try:
         header = next(reader, [])
-        places = _places(path, [name.strip() for name in header], names)
-        if not set(names) & {name.strip() for name in header}:
-            _tell_once(
-                f"{path}: its first line is taken for the header, {' and '.join(header)} for {' and '.join(names)}"
-            )
+        places = _places(path, [name.strip() for name in header], wanted)
+        if not set(wanted.names) & {name.strip() for name in header}:
+            taken = f"{' and '.join(header)} for {' and '.join(wanted.names)}"
+            _tell_once(f"{path}: its first line is taken for the header, {taken}")
         begun = reader.line_num + 1
         for fields in reader:
             if fields and len(fields) != len(header):
@@ -167,12 +190,12 @@ def _tell_once(line: str) -> None:
 
 
 def _delimiter(header: str, names: Sequence[str]) -> str:
-    """Of a .csv: a comma, but for a header that has the wanted names between others, as spreadsheets write it."""
+    """Of a .csv: what stands between the wanted names, as spreadsheets write them; else a comma, or what there is."""
     found = (mark for mark in ",;\t" if set(names) <= {name.strip().strip('"') for name in header.split(mark)})
-    return next(found, ",")
+    return next(found, next((mark for mark in ",;\t" if mark in header), ","))
 
 
-def _jsonl(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
+def _jsonl(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
     for number, line in read_lines(path):
         if not line.strip():
             continue
@@ -182,10 +205,10 @@ def _jsonl(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
             raise UserError(f"{path}, line {number}: is not JSON ({str(error).splitlines()[0]})") from None
         if not isinstance(record, dict):
             raise UserError(f"{path}, line {number}: is not a JSON object; each line must be one")
-        for name in names:
+        for name in wanted.names:
             if name not in record:
-                raise UserError(f"{path}, line {number}: has no {name!r}; {did_you_mean(name, record)}")
-        fields = _fields([record[name] for name in names], more)
+                raise UserError(f"{path}, line {number}: has no {name!r}; {did_you_mean(name, record)}{wanted.hint}")
+        fields = _fields([record[name] for name in wanted.names], more)
         try:
             "".join(fields).encode()
         except UnicodeEncodeError:  # JSON can name half of a pair of codes by itself, and no tokenizer can read it
@@ -193,13 +216,13 @@ def _jsonl(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
         yield Row(path, number, fields)
 
 
-def _parquet(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
+def _parquet(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
     import pyarrow
     import pyarrow.parquet
 
     try:
         file = pyarrow.parquet.ParquetFile(path)
-        columns = [file.schema_arrow.names[place] for place in _places(path, file.schema_arrow.names, names)]
+        columns = [file.schema_arrow.names[place] for place in _places(path, file.schema_arrow.names, wanted)]
         number = 0
         for batch in file.iter_batches(batch_size=4096, columns=columns):
             for values in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
@@ -209,14 +232,14 @@ def _parquet(path: Path, names: Sequence[str], more: bool) -> Iterator[Row]:
         raise UserError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from None
 
 
-def _places(path: Path, header: Sequence[str], names: Sequence[str]) -> list[int]:
+def _places(path: Path, header: Sequence[str], wanted: Fields) -> list[int]:
     """Where the wanted fields stand: by name, or by order where there are just as many columns."""
-    if all(name in header for name in names):
-        return [header.index(name) for name in names]
-    if len(header) == len(names) and not any(name in header for name in names):
-        return list(range(len(names)))
-    missing = next(name for name in names if name not in header)
-    raise UserError(f"{path}: has no column {missing!r}; {did_you_mean(missing, header)}")
+    missing = [name for name in wanted.names if name not in header]
+    if not missing:
+        return [header.index(name) for name in wanted.names]
+    if len(missing) == len(header) == len(wanted.names) and not wanted.said:
+        return list(range(len(header)))
+    raise UserError(f"{path}: has no column {missing[0]!r}; {did_you_mean(missing[0], header)}{wanted.hint}")
 
 
 def _fields(values: Sequence[Any], more: bool) -> tuple[str, ...]:
@@ -243,7 +266,16 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
     except OSError as error:
         if error.errno is None:  # pyarrow's way to say that it cannot unpack
             raise UserError(f"{path}: is damaged ({error})") from None
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+        raise UserError(f"{path}: cannot be read ({error.strerror}){_neighbour(path)}") from None
+
+
+def _neighbour(path: Path) -> str:
+    """The file beside it whose name is nearly the same, if this one is absent."""
+    with suppress(OSError):
+        if not path.exists():
+            near = get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.8)
+            return f"; did you mean {near[0]!r}?" if near else ""
+    return ""
 
 
 def _packing(path: Path) -> str:

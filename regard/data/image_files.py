@@ -18,7 +18,7 @@ from typing import IO, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from regard.core.errors import UserError
-from regard.data.files import KINDS, kind_of, opened, read_rows
+from regard.data.files import KINDS, Fields, kind_of, opened, read_rows
 from regard.data.pixels import MOST_PIXELS, ImageError, Picture, Size, size_of
 
 Part = Literal["train", "test"]  # of files that hold both
@@ -113,7 +113,7 @@ def files_below(folder: Path) -> list[Path]:
 
 def _listed(path: Path) -> ImageList:
     """Paths that are not absolute begin at the list's own folder."""
-    rows = read_rows(path, ["path", "label"])
+    rows = read_rows(path, Fields(("path", "label")))
     found = [Found(f"{row}: {row.fields[0]}", row.fields[1], path.parent / row.fields[0]) for row in rows]
     if not found:
         raise UserError(f"{path}: lists no images")

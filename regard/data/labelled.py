@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError, UserError, at_least, did_you_mean, share
 from regard.data.batch import TensorBatch
-from regard.data.files import Row, read_rows
+from regard.data.files import Fields, Row, check_columns, read_rows
 from regard.data.held_out import held_out
 from regard.data.order import Order
 from regard.data.pairs import pad
@@ -19,6 +19,7 @@ from regard.data.trees import Parse, both_or_neither, match_trees, read_trees
 from regard.parts.positions import Places
 from regard.text import BPE, Tokenizer, Tokenizing
 
+FIELDS = ("label", "text")
 Labelled = tuple[int, list[int]]  # number of the label, tokens of the text
 
 
@@ -27,6 +28,7 @@ class LabelFiles:
     train: tuple[str, ...]
     valid: tuple[str, ...] = ()  # none: a share of the rows of `train`, drawn at random but the same each time
     valid_share: float = 0.1
+    columns: tuple[str, ...] = ()  # what the files call a label and its text; none: so
     longest: int = 128  # tokens read of a text
     tokenizer: Tokenizing | None = BPE(vocab=8000)  # None: that of the run that training begins from
     trees: tuple[str, ...] = ()  # CoNLL-U: the n-th tree is that of the n-th row
@@ -34,6 +36,7 @@ class LabelFiles:
 
     def __post_init__(self) -> None:
         both_or_neither(self.trees, self.valid_trees)
+        check_columns(self.columns, FIELDS)
         at_least(3, longest=self.longest)
         share(valid_share=self.valid_share)
         if not self.train:
@@ -43,9 +46,9 @@ class LabelFiles:
 
     def rows(self) -> tuple[list[Row], list[Row]]:
         """The rows to train on and to measure by."""
-        rows = read_labelled(self.train)
+        rows = read_labelled(self.train, self.columns)
         if self.valid:
-            return rows, read_labelled(self.valid)
+            return rows, read_labelled(self.valid, self.columns)
         return _hold_out(rows, self.valid_share)
 
 
@@ -57,8 +60,8 @@ def _hold_out(rows: list[Row], part: float) -> tuple[list[Row], list[Row]]:
     return [row for i, row in enumerate(rows) if i not in chosen], [rows[i] for i in apart]
 
 
-def read_labelled(files: Sequence[str]) -> list[Row]:
-    rows = [row for file in files for row in read_rows(Path(file), ["label", "text"])]
+def read_labelled(files: Sequence[str], columns: Sequence[str] = ()) -> list[Row]:
+    rows = [row for file in files for row in read_rows(Path(file), Fields.called(FIELDS, columns))]
     if not rows:
         raise UserError(f"{', '.join(files)}: no labelled texts")
     for row in rows:

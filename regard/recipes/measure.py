@@ -1,7 +1,7 @@
 """Measure a run on files that it has not learned from; they come in the form that training took."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,10 +90,20 @@ def _tokens(run: Run, files: tuple[str, ...]) -> Iterator[tuple[np.ndarray, Toke
 
 def _window(run: Run, told: int | None) -> int:
     """Tokens of a window: as the task says, or the data of a run from before tasks did, or as many as is usual."""
-    data = read_config(run.path).get("data")
-    length = told or (data.get("length") if isinstance(data, dict) else None) or Corpus.length
+    length = told or _data(run).get("length") or Corpus.length
     position = getattr(run.config, "position", None)
     return min(int(length), position.length) if isinstance(position, Learned) else int(length)
+
+
+def _data(run: Run) -> Mapping[str, Any]:
+    """What the run was trained on, as far as it tells."""
+    data = read_config(run.path).get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def _columns(run: Run) -> tuple[str, ...]:
+    """What the files of the run call their fields; those that it is measured by are called so too."""
+    return tuple(map(str, _data(run).get("columns") or ()))
 
 
 def _masked(run: Run, task: FillMasked, files: tuple[str, ...]) -> dict[str, Any]:
@@ -109,7 +119,7 @@ def _masked(run: Run, task: FillMasked, files: tuple[str, ...]) -> dict[str, Any
 
 def _labels(run: Run, files: tuple[str, ...], trees: tuple[str, ...]) -> dict[str, Any]:
     assert isinstance(run.task, Classify)
-    rows = read_labelled(files)
+    rows = read_labelled(files, _columns(run))
     check_labels(rows, run.task.labels)
     answers = run.classify([row.fields[1] for row in rows], read_row_trees(trees, rows))
     return {**label_scores(answers, [row.fields[0] for row in rows]), "texts": len(rows)}
@@ -118,17 +128,18 @@ def _labels(run: Run, files: tuple[str, ...], trees: tuple[str, ...]) -> dict[st
 def _translation(
     run: Run, files: tuple[str, ...], longest: int, beam: Beam | None, trees: tuple[str, ...]
 ) -> dict[str, Any]:
-    pairs = list(read_pairs(files))
+    columns = _columns(run) if len(files) == 1 else ()
+    pairs = list(read_pairs(files, columns))
     if not pairs:
         raise UserError(f"{', '.join(files)}: no pairs")
-    parses = read_pair_trees(trees, files) if trees else None
+    parses = read_pair_trees(trees, files, columns=columns) if trees else None
     answers = run.translate([source for source, _ in pairs], longest, beam=beam, trees=parses)
     scores = translation_scores(answers, [target for _, target in pairs])
     return {**scores, "pairs": len(pairs), "signatures": signatures()}
 
 
 def _summaries(run: Run, files: tuple[str, ...], longest: int, beam: Beam | None) -> dict[str, Any]:
-    documents = read_filled(files)
+    documents = read_filled(files, _columns(run) if len(files) == 1 else ())
     words = usual_length([targets for _, targets in documents])
     return {
         **score_summaries(run, documents, longest, beam),

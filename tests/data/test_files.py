@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from regard.core.errors import UserError
 from regard.data.corpus import Corpus
-from regard.data.files import read_lines, read_rows, read_text
+from regard.data.files import Fields, read_lines, read_rows, read_text
 from regard.data.tokens import read_tokens
 from regard.data.windows import Windows
 from regard.text import BPE, Bytes, Characters
@@ -42,7 +42,7 @@ def write_as(kind: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("kind", [".tsv", ".csv", ".jsonl", ".parquet"])
 def test_every_layout_gives_the_same_rows(kind: str, tmp_path: Path):
-    assert [row.fields for row in read_rows(write_as(kind, tmp_path), ["text", "label"])] == ROWS
+    assert [row.fields for row in read_rows(write_as(kind, tmp_path), Fields(("text", "label")))] == ROWS
 
 
 @pytest.mark.parametrize(
@@ -58,18 +58,44 @@ def test_every_layout_gives_the_same_rows(kind: str, tmp_path: Path):
 )
 def test_layouts_that_people_also_have(name: str, data: str, tmp_path: Path):
     (tmp_path / name).write_text(data)
-    assert [row.fields for row in read_rows(tmp_path / name, ["label", "text"])] == [("1", "a"), ("2", "b")]
+    assert [row.fields for row in read_rows(tmp_path / name, Fields(("label", "text")))] == [("1", "a"), ("2", "b")]
 
 
 def test_a_header_of_a_tsv_leads_to_every_reference(tmp_path: Path):
     (tmp_path / "x.tsv").write_text("target\tsource\ttarget 2\nt\ts\tu\n")
-    assert [row.fields for row in read_rows(tmp_path / "x.tsv", ["source", "target"], more=True)] == [("s", "t", "u")]
+    assert [row.fields for row in read_rows(tmp_path / "x.tsv", Fields(("source", "target")), more=True)] == [
+        ("s", "t", "u")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("x.tsv", "id\tkind\tmail\n7\tbad\tnever again\n"),
+        ("x.csv", "id,kind,mail\n7,bad,never again\n"),
+        ("excel.csv", 'id;kind;"mail"\n7;bad;"never again"\n'),
+        ("x.jsonl", '{"mail": "never again", "kind": "bad", "id": 7}\n'),
+    ],
+)
+def test_columns_are_called_as_the_user_says(name: str, data: str, tmp_path: Path):
+    (tmp_path / name).write_text(data)
+    called = Fields.called(("label", "text"), ("kind", "mail"))
+    assert [row.fields for row in read_rows(tmp_path / name, called, more=True)] == [("bad", "never again")]
+    with pytest.raises(UserError, match=r"has no (column )?'male'; did you mean 'mail'\?$"):
+        list(read_rows(tmp_path / name, Fields.called(("label", "text"), ("kind", "male"))))
+    if name != "x.tsv":  # which may have no header
+        with pytest.raises(
+            UserError, match=r"has no (column )?'label'; .*; --columns says what the label and the text"
+        ):
+            list(read_rows(tmp_path / name, Fields.called(("label", "text"), ())))
 
 
 def test_a_row_that_is_taken_for_a_header_is_told(tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "x.csv").write_text("good,a fine day\nbad,never again\n")
     for _ in range(2):
-        assert [row.fields for row in read_rows(tmp_path / "x.csv", ["label", "text"])] == [("bad", "never again")]
+        assert [row.fields for row in read_rows(tmp_path / "x.csv", Fields(("label", "text")))] == [
+            ("bad", "never again")
+        ]
     assert (
         capsys.readouterr().err.count("first line is taken for the header, good and a fine day for label and text") == 1
     )
@@ -135,9 +161,23 @@ def test_running_text_is_read_as_it_stands(text: str):
 def test_what_is_wrong_is_named_by_file_and_line(name: str, data: bytes, told: str, tmp_path: Path):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(UserError) as caught:
-        list(read_lines(tmp_path / name) if name.endswith(".txt") else read_rows(tmp_path / name, ["text", "label"]))
+        list(
+            read_lines(tmp_path / name)
+            if name.endswith(".txt")
+            else read_rows(tmp_path / name, Fields(("text", "label")))
+        )
     assert told in str(caught.value)
     assert str(tmp_path / name) in str(caught.value)
+
+
+def test_a_misspelt_file_is_told_from_its_neighbours(tmp_path: Path):
+    (tmp_path / "repairs.csv").write_text("x")
+    with pytest.raises(
+        UserError, match=r"repair\.csv: cannot be read \(No such file.*\); did you mean 'repairs\.csv'\?$"
+    ):
+        list(read_lines(tmp_path / "repair.csv"))
+    with pytest.raises(UserError, match=r"directory\)$"):
+        list(read_lines(tmp_path / "houses.csv"))
 
 
 def test_missing_files_and_folders_are_named(tmp_path: Path):
