@@ -177,6 +177,17 @@ def test_a_model_that_does_not_write_says_so(tmp_path: Path):
         load_run(tmp_path / "run").generate("x")
 
 
+def test_the_text_of_records_is_called_as_the_user_says(tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "a.csv").write_text("who,body\n" + "Ada,to be or not to be\n" * 50)
+    data = ["train", "lm", "--data", tmp_path / "a.csv", "--out", tmp_path / "x", *SMALL]
+    assert regard(*data) == 1
+    assert "has no column 'text'; known: body, who; --columns says what the text is called" in capsys.readouterr().err
+    assert regard(*data, "--columns", "body") == 0
+    capsys.readouterr()
+    assert regard("evaluate", tmp_path / "x", tmp_path / "a.csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["tokens"] == 50 * len("to be or not to be.") - 1
+
+
 @pytest.mark.parametrize("more", [["--data.tokenizer=BPE", "--data.tokenizer.vocab=300"], ["--model.attention=Window"],
                                   ["--model.position=ALiBi"], ["--model.feed=Experts"],
                                   ["--model.attention=Compressed", "--model.pairs=false"]])  # fmt: skip

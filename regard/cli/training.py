@@ -19,7 +19,14 @@ def train_dates(run: TextRun, *, changes: Changes = None) -> int:
 
 
 @train.command(name="lm")
-def train_lm(run: TextRun, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
+def train_lm(
+    run: TextRun,
+    *,
+    data: tuple[Path, ...],
+    valid: tuple[Path, ...] = (),
+    columns: tuple[str, ...] = (),
+    changes: Changes = None,
+) -> int:
     """A language model of your own text, which `regard generate` then writes with.
 
     Any setting can be changed with a dotted option, such as --model.layers 4 or --data.tokenizer BPE;
@@ -31,15 +38,24 @@ def train_lm(run: TextRun, *, data: tuple[Path, ...], valid: tuple[Path, ...] = 
         Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
     valid
         Files to measure by; without them the last tenth of the data.
+    columns
+        Name of the column of the text, where files call it otherwise than text.
     """
     from regard.recipes import language, train_language_model
 
     plan = language(tuple(map(str, data)))
-    return run.make(plan, {**valid_setting(valid), **(changes or {})}, train_language_model)
+    return run.make(plan, {**valid_setting(valid), **columns_setting(columns), **(changes or {})}, train_language_model)
 
 
 @train.command(name="fill")
-def train_fill(run: TextRun, *, data: tuple[Path, ...], valid: tuple[Path, ...] = (), changes: Changes = None) -> int:
+def train_fill(
+    run: TextRun,
+    *,
+    data: tuple[Path, ...],
+    valid: tuple[Path, ...] = (),
+    columns: tuple[str, ...] = (),
+    changes: Changes = None,
+) -> int:
     """An encoder of your own text that fills in hidden words, for `regard fill` and for `regard train classify --init`.
 
     Any setting can be changed with a dotted option, such as --model.layers 6 or --data.tokenizer WordPiece;
@@ -51,11 +67,13 @@ def train_fill(run: TextRun, *, data: tuple[Path, ...], valid: tuple[Path, ...] 
         Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
     valid
         Files to measure by; without them the last tenth of the data.
+    columns
+        Name of the column of the text, where files call it otherwise than text.
     """
     from regard.recipes import filler, train_filler
 
     plan = filler(tuple(map(str, data)))
-    return run.make(plan, {**valid_setting(valid), **(changes or {})}, train_filler)
+    return run.make(plan, {**valid_setting(valid), **columns_setting(columns), **(changes or {})}, train_filler)
 
 
 @train.command(name="translate")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import ConfigError, UserError, at_least, share
-from regard.data.files import read_text
+from regard.data.files import TEXT, check_columns, read_text
 from regard.data.tokens import read_tokens, write_tokens
 from regard.text import Characters, Tokenizer, Tokenizing
 
@@ -22,10 +22,12 @@ class Corpus:
     files: tuple[str, ...]
     valid: tuple[str, ...] = ()  # none: the last share of the tokens
     valid_share: float = 0.1
+    columns: tuple[str, ...] = ()  # what files of records call the text; none: so
     length: int = 256  # tokens to a window
     tokenizer: Tokenizing = Characters()
 
     def __post_init__(self) -> None:
+        check_columns(self.columns, TEXT)
         at_least(2, length=self.length)
         share(valid_share=self.valid_share)
         if not self.files:
@@ -35,11 +37,11 @@ class Corpus:
         """Write tokenizer and tokens to a new folder; whatever is wrong with a file is named, and nothing stays."""
         folder.mkdir(parents=True)
         try:
-            tokenizer = tokenizer or self.tokenizer.train(_sample(map(Path, self.files)))
+            tokenizer = tokenizer or self.tokenizer.train(_sample(map(Path, self.files), self.columns))
             tokenizer.save(folder / TOKENIZER)
-            write_tokens(map(Path, self.files), tokenizer, folder / TRAIN)
+            write_tokens(map(Path, self.files), tokenizer, folder / TRAIN, self.columns)
             if self.valid:
-                write_tokens(map(Path, self.valid), tokenizer, folder / VALID)
+                write_tokens(map(Path, self.valid), tokenizer, folder / VALID, self.columns)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -63,10 +65,10 @@ def check_length(tokens: np.ndarray, files: Sequence[str]) -> np.ndarray:
     return tokens
 
 
-def _sample(files: Iterator[Path]) -> Iterator[str]:
+def _sample(files: Iterator[Path], columns: Sequence[str]) -> Iterator[str]:
     left = SAMPLE
     for file in files:
-        for piece in read_text(file):
+        for piece in read_text(file, columns):
             yield piece[:left]
             left -= len(piece)
             if left <= 0:

@@ -27,6 +27,7 @@ ALSO = {
     ".json": ".jsonl",
     ".ndjson": ".jsonl",
 }  # a whole document of JSON is found out by its first line
+TEXT = ("text",)  # the field of a document
 PACKED = (".gz", ".xz", ".zst")
 CHUNK = 1 << 18  # bytes read at a time
 
@@ -54,15 +55,19 @@ class Fields:
     @staticmethod
     def called(names: tuple[str, ...], columns: Sequence[str]) -> "Fields":
         """Those that the user calls `columns`; or by their usual names, where nothing was said."""
-        hint = f"; --columns says what the {' and the '.join(names)} are called"
+        hint = f"; --columns says {_what_is_called(names)}"
         return Fields(tuple(columns), said=True) if columns else Fields(names, hint=hint)
 
 
 def check_columns(columns: Sequence[str], names: Sequence[str]) -> None:
     """Refuse what cannot be the user's words for these fields."""
     if columns and (len(columns) != len(names) or len(set(columns)) < len(names)):
-        wanted = f"what the {' and the '.join(names)} are called, such as --columns {' '.join(names)}"
+        wanted = f"{_what_is_called(names)}, such as --columns {' '.join(names)}"
         raise ConfigError(f"columns: must say {wanted}; not {' '.join(columns)}")
+
+
+def _what_is_called(names: Sequence[str]) -> str:
+    return f"what the {' and the '.join(names)} {'is' if len(names) == 1 else 'are'} called"
 
 
 def kind_of(path: Path) -> str:
@@ -97,12 +102,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
 
 
-def read_text(path: Path) -> Iterator[str]:
+def read_text(path: Path, columns: Sequence[str] = ()) -> Iterator[str]:
     """Running text in pieces: the file itself, or one document after the other where it holds records."""
     if kind_of(path) == ".txt":
         yield from _running(path)
     else:
-        for row in read_rows(path, Fields(("text",))):
+        for row in read_rows(path, Fields.called(TEXT, columns)):
             yield row.fields[0]
 
 

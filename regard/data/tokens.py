@@ -1,6 +1,6 @@
 """Tokens on disk: a corpus of any size, encoded once and then mapped into memory as it is needed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,14 @@ from regard.text import Tokenizer
 TOGETHER = 1 << 20  # characters encoded at a time: the tokenizer spreads them over the cores, at 100 bytes for each
 
 
-def write_tokens(files: Iterable[Path], tokenizer: Tokenizer, path: Path) -> None:
+def write_tokens(files: Iterable[Path], tokenizer: Tokenizer, path: Path, columns: Sequence[str] = ()) -> None:
     """Encode files one after the other; a document ends with the end token."""
     kind = np.uint16 if tokenizer.vocab <= 1 << 16 else np.uint32
     with replacing(path) as temporary, temporary.open("wb") as out:
         out.write(np.dtype(kind).str.ljust(8).encode())
         for file in files:
             end = [tokenizer.end] if holds_documents(file) else []
-            for pieces in _several(read_text(file)):
+            for pieces in _several(read_text(file, columns)):
                 for tokens in tokenizer.encode(pieces):
                     out.write(np.array([*tokens, *end], dtype=kind).tobytes())
 

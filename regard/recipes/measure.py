@@ -82,7 +82,7 @@ def _tokens(run: Run, files: tuple[str, ...]) -> Iterator[tuple[np.ndarray, Toke
     assert run.tokenizer is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokens"
-        write_tokens(map(Path, files), run.tokenizer, path)
+        write_tokens(map(Path, files), run.tokenizer, path, _columns(run))
         tokens = check_length(read_tokens(path), files)
         tell_unknown(run.tokenizer, tokens, ", ".join(files))
         yield tokens, run.tokenizer
