@@ -56,6 +56,28 @@ def test_columns_are_called_as_the_user_says_when_measuring_too(tmp_path: Path, 
     assert regard("train", "classify", *words, "kind", "mail") == 0
     assert regard("evaluate", tmp_path / "run", tmp_path / "mail.csv", "--json") == 0
     assert json.loads(capsys.readouterr().out)["texts"] == len(ROWS)
+    (tmp_path / "usual.csv").write_text("label,text\n" + "".join(f"{a},{b}\n" for a, b in ROWS))
+    assert regard("evaluate", tmp_path / "run", tmp_path / "usual.csv") == 1
+    assert "has no column 'kind'; known: label, text; --columns says" in capsys.readouterr().err
+    assert regard("evaluate", tmp_path / "run", tmp_path / "usual.csv", "--columns", "label", "text") == 0
+    (tmp_path / "bare.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in ROWS))
+    assert regard("evaluate", tmp_path / "run", tmp_path / "bare.tsv") == 1
+    assert "its first line is no header with kind and mail; --columns says" in capsys.readouterr().err
+
+
+def test_another_librarys_classifier_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Its folder says nothing of files that it was trained on."""
+    (tmp_path / "a.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in ROWS))
+    plain = ["--model=BERT", "--model.head=NameLabel", "--model.heads=2", "--steps=1", *SMALL]
+    data = ["--train", tmp_path / "a.tsv", "--valid", tmp_path / "a.tsv"]
+    assert regard("train", "classify", "--out", tmp_path / "run", *data, *plain) == 0
+    assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0
+    capsys.readouterr()
+    scores = []
+    for folder in ("run", "hf"):
+        assert regard("evaluate", tmp_path / folder, tmp_path / "a.tsv", "--json") == 0
+        scores.append(json.loads(capsys.readouterr().out))
+    assert scores[0] == scores[1]
 
 
 def test_a_recurrent_network_learns_and_classifies(run: Path, tmp_path: Path):

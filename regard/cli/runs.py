@@ -27,7 +27,13 @@ def demo(*, out: Path = Path("runs/demo"), quick: bool = False) -> int:
 
 @app.command
 def evaluate(
-    run: Path, *files: Path, json: bool = False, beam: int = 1, longest: int = 256, trees: tuple[Path, ...] = ()
+    run: Path,
+    *files: Path,
+    json: bool = False,
+    beam: int = 1,
+    longest: int = 256,
+    trees: tuple[Path, ...] = (),
+    columns: tuple[str, ...] = (),
 ) -> None:
     """Measure a run on files that it has not learned from.
 
@@ -47,6 +53,8 @@ def evaluate(
         Most tokens to write for a line.
     trees
         CoNLL-U files with the dependency tree of each source, or of each text that has a label.
+    columns
+        Names of the columns, as in training, where these files call them otherwise than those did.
     """
     from regard.decode import Beam
     from regard.loading import holds_table
@@ -56,11 +64,12 @@ def evaluate(
     if not files:
         raise ConfigError("evaluate: name the files to measure by")
     if holds_table(run):
-        print_scores(evaluate_table(run, files, beam=beam != 1, longest=longest != 256, trees=trees), json)
+        others = {"beam": beam != 1, "longest": longest != 256, "trees": trees, "columns": columns}
+        print_scores(evaluate_table(run, files, **others), json)
         return
-    search = Beam(beam) if beam != 1 else None
-    scores = measure(regard.load(run), tuple(map(str, files)), longest, beam=search, trees=tuple(map(str, trees)))
-    print_scores(scores, json)
+    search, beside = Beam(beam) if beam != 1 else None, tuple(map(str, trees))
+    named = tuple(map(str, files))
+    print_scores(measure(regard.load(run), named, longest, beam=search, trees=beside, columns=columns), json)
 
 
 def print_scores(scores: dict[str, Any], as_json: bool) -> None:

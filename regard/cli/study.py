@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from regard.cli.app import Changes, study
+from regard.cli.run_options import columns_setting
 from regard.cli.tables import say
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import end_with_parent
@@ -16,6 +17,7 @@ def study_ablate(
     data: tuple[Path, ...],
     out: Path,
     valid: tuple[Path, ...] = (),
+    columns: tuple[str, ...] = (),
     target: str | None = None,
     minutes: float = 30.0,
     seeds: int = 3,
@@ -40,6 +42,8 @@ def study_ablate(
         Folder of the study.
     valid
         Files to measure by; without them a share of the data (translation needs them).
+    columns
+        Names of the columns of texts, as `regard train` takes them.
     target
         The column to be told, for a table.
     minutes
@@ -68,7 +72,7 @@ def study_ablate(
         budget=budget,
         steps=steps,
         only=only,
-        settings=changes or {},
+        settings={**columns_setting(columns), **(changes or {})},
     )
     ablate(asked, out, processes, say)
 
@@ -79,6 +83,7 @@ def study_scale(
     data: tuple[Path, ...],
     out: Path,
     valid: tuple[Path, ...] = (),
+    columns: tuple[str, ...] = (),
     minutes: float = 30.0,
     steps: int | None = None,
     sizes: tuple[str, ...] = (),
@@ -98,6 +103,8 @@ def study_scale(
         Folder of the study.
     valid
         Files to measure by; without them the last tenth of the data.
+    columns
+        Name of the column of the text, where files call it otherwise than text.
     minutes
         Time for the whole study; sizes and budgets are chosen to fit.
     steps
@@ -112,7 +119,8 @@ def study_scale(
     from regard.study.scale import Scaling, scale
 
     at_least(1, processes=processes)
-    asked = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, changes or {})
+    settings = {**columns_setting(columns), **(changes or {})}
+    asked = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, settings)
     scale(asked, out, processes, say, for_budget)
 
 

@@ -112,17 +112,17 @@ def predict(
     out
         .csv, .tsv or .parquet to write; without it CSV goes to standard output.
     keep
-        Columns of the table to write before the predictions, such as an identifier.
+        Columns of the table to write before the predictions as they are, such as an identifier.
     quantiles
         Of a predicted number, beside its mean.
     """
     import pandas
 
-    from regard.data.table_files import check_written, read_table, table_text, write_table
+    from regard.data.table_files import check_written, read_cells, read_table, table_text, write_table
     from regard.loading import load_table
     from regard.tables.frames import named
     from regard.tables.modes import check_levels
-    from regard.tables.predictions import kept, predictions
+    from regard.tables.predictions import check_kept, predictions
 
     if out is not None:
         check_written(out)
@@ -132,9 +132,11 @@ def predict(
         frame = read_table(table)
         for line in estimator.columns_.surprises(frame):
             say(f"note: {line}")
-        before = kept(frame, keep, estimator)
+        if keep:  # refused before all rows are predicted
+            check_kept(keep, list(frame), list(predictions(estimator, frame.iloc[:1], quantiles)))
         found = predictions(estimator, frame, quantiles)
-    found = pandas.concat([before, found], axis=1)
+    if keep:
+        found = pandas.concat([read_cells(table, tuple(dict.fromkeys(keep))), found], axis=1)
     if out is None:
         print(table_text(found), end="")
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import ConfigError, UserError, at_least, share
-from regard.data.files import TEXT, check_columns, read_text
+from regard.data.files import TEXT, check_columns, holds_documents, read_text
 from regard.data.tokens import read_tokens, write_tokens
 from regard.text import Characters, Tokenizer, Tokenizing
 
@@ -28,6 +28,8 @@ class Corpus:
 
     def __post_init__(self) -> None:
         check_columns(self.columns, TEXT)
+        if self.columns and not any(holds_documents(Path(file)) for file in self.files):
+            raise ConfigError("columns: plain text has none to name; leave them out")
         at_least(2, length=self.length)
         share(valid_share=self.valid_share)
         if not self.files:

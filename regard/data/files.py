@@ -55,8 +55,7 @@ class Fields:
     @staticmethod
     def called(names: tuple[str, ...], columns: Sequence[str]) -> "Fields":
         """Those that the user calls `columns`; or by their usual names, where nothing was said."""
-        hint = f"; --columns says {_what_is_called(names)}"
-        return Fields(tuple(columns), said=True) if columns else Fields(names, hint=hint)
+        return Fields(tuple(columns) or names, bool(columns), f"; --columns says {_what_is_called(names)}")
 
 
 def check_columns(columns: Sequence[str], names: Sequence[str]) -> None:
@@ -143,6 +142,8 @@ def _tabbed(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
         fields = line.split("\t")
         if number == 1 and (wanted.said or set(wanted.names) <= {field.strip() for field in fields}):
             header = [field.strip() for field in fields]
+            if missing := [name for name in wanted.names if name not in header]:
+                raise UserError(f"{path}: its first line is no header with {' and '.join(missing)}{wanted.hint}")
             places = _places(path, header, wanted)
         elif line.strip() or len(fields) > 1:  # a blank line is no row
             if len(fields) != len(header) and not (more and len(fields) > len(header)):
@@ -197,7 +198,8 @@ def _tell_once(line: str) -> None:
 def _delimiter(header: str, names: Sequence[str]) -> str:
     """Of a .csv: what stands between the wanted names, as spreadsheets write them; else a comma, or what there is."""
     found = (mark for mark in ",;\t" if set(names) <= {name.strip().strip('"') for name in header.split(mark)})
-    return next(found, next((mark for mark in ",;\t" if mark in header), ","))
+    others = (mark for mark in ",;\t" if len(names) > 1 and mark in header)  # a single column may be prose
+    return next(found, next(others, ","))
 
 
 def _jsonl(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
@@ -226,13 +228,14 @@ def _parquet(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
     import pyarrow.parquet
 
     try:
-        file = pyarrow.parquet.ParquetFile(path)
-        columns = [file.schema_arrow.names[place] for place in _places(path, file.schema_arrow.names, wanted)]
-        number = 0
-        for batch in file.iter_batches(batch_size=4096, columns=columns):
-            for values in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
-                number += 1
-                yield Row(path, number, _fields(values, more))
+        with opened(path) as data:
+            file = pyarrow.parquet.ParquetFile(data)
+            columns = [file.schema_arrow.names[place] for place in _places(path, file.schema_arrow.names, wanted)]
+            number = 0
+            for batch in file.iter_batches(batch_size=4096, columns=columns):
+                for values in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
+                    number += 1
+                    yield Row(path, number, _fields(values, more))
     except (OSError, pyarrow.ArrowException) as error:
         raise UserError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from None
 

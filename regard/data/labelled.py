@@ -61,6 +61,7 @@ def _hold_out(rows: list[Row], part: float) -> tuple[list[Row], list[Row]]:
 
 
 def read_labelled(files: Sequence[str], columns: Sequence[str] = ()) -> list[Row]:
+    check_columns(columns, FIELDS)
     rows = [row for file in files for row in read_rows(Path(file), Fields.called(FIELDS, columns))]
     if not rows:
         raise UserError(f"{', '.join(files)}: no labelled texts")

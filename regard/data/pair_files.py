@@ -90,6 +90,7 @@ def _check_count(files: tuple[str, ...], where: str = "") -> None:
 
 def _rows(files: tuple[str, ...], columns: Sequence[str]) -> Iterator[Row]:
     _check_count(files)
+    check_columns(columns, FIELDS)
     if len(files) == 1:
         yield from read_rows(Path(files[0]), Fields.called(FIELDS, columns), more=True)
         return

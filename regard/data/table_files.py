@@ -28,16 +28,31 @@ _WHOLE = {pyarrow.from_numpy_dtype(kind().numpy_dtype): kind() for kind in (*_NU
 
 def read_table(path: Path) -> pd.DataFrame:
     """A table with a typed column under each name of its header."""
-    kind = kind_of(path)
-    if kind == ".jsonl" or path.suffix.lower() == ".json":
+    data = _data(path)
+    return _parquet(path, data) if _is_parquet(path, data) else _delimited(path, find_layout(path, data))
+
+
+def read_cells(path: Path, names: Sequence[str]) -> pd.DataFrame:
+    """Some columns of a table with every cell as the file has it: an identifier is no number, if it looks like one."""
+    data = _data(path)
+    if _is_parquet(path, data):
+        return _parquet(path, data)[list(names)]
+    layout = find_layout(path, data)
+    return _parse(path, layout.text.encode(), layout, missing=(), usecols=list(names), dtype="str")[list(names)]
+
+
+def _data(path: Path) -> bytes:
+    if kind_of(path) == ".jsonl" or path.suffix.lower() == ".json":
         raise UserError(f"{path}: is no table; save it as CSV or Parquet")
     with opened(path) as file:
         data = file.read()
-    if kind == ".parquet" or data.startswith(b"PAR1"):
-        return _parquet(path, data)
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise UserError(f"{path}: is a spreadsheet or an archive; save the sheet as CSV")
-    return _delimited(path, find_layout(path, data))
+    return data
+
+
+def _is_parquet(path: Path, data: bytes) -> bool:
+    return kind_of(path) == ".parquet" or data.startswith(b"PAR1")
 
 
 def _delimited(path: Path, layout: Layout) -> pd.DataFrame:
@@ -55,7 +70,7 @@ def _delimited(path: Path, layout: Layout) -> pd.DataFrame:
     return _without_index(path, pd.DataFrame(typed), layout.unnamed)
 
 
-def _parse(path: Path, data: bytes, layout: Layout, **options: Any) -> pd.DataFrame:
+def _parse(path: Path, data: bytes, layout: Layout, missing: Sequence[str] = MISSING, **options: Any) -> pd.DataFrame:
     try:
         return pd.read_csv(
             io.BytesIO(data),
@@ -65,7 +80,7 @@ def _parse(path: Path, data: bytes, layout: Layout, **options: Any) -> pd.DataFr
             names=list(layout.names),
             index_col=False,
             keep_default_na=False,
-            na_values=list(MISSING),
+            na_values=list(missing),
             low_memory=False,  # else a type is guessed for each part of a column by itself
             **options,
         )

@@ -10,7 +10,9 @@ from regard.parts import Tree
 def check_trees(model: Model, given: bool) -> None:
     """Refuse a model that cannot do with the trees there are. One that may do without them is let be: to compare."""
     if given and not isinstance(model, Transformer | BERT):
-        raise ConfigError(f"data.trees: a model of the kind {type(model).__name__} reads no trees; choose Transformer")
+        raise ConfigError(
+            f"data.trees: a model of the kind {type(model).__name__} reads no trees; choose Transformer or BERT"
+        )
     if not given and _by_tree(model):
         raise ConfigError("model.position: Tree needs the tree of each text; give them with --trees and --valid-trees")
 

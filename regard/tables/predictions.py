@@ -45,6 +45,15 @@ def tell(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: S
     return [Told(target, *own, classifies) for target, own in zip(targets, found, strict=True)]
 
 
+def check_kept(names: Sequence[str], table: Sequence[str], predicted: Sequence[str]) -> None:
+    """Refuse columns to stand before the predictions that are not there, or are called as those are."""
+    for name in names:
+        if name not in table:
+            raise ConfigError(f"--keep {name}: the table has no such column; {did_you_mean(name, table)}")
+        if name in predicted:
+            raise ConfigError(f"--keep {name}: a column of the predictions is called so; rename it in the table")
+
+
 def predictions(
     estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: Sequence[float] = LEVELS
 ) -> pd.DataFrame:
@@ -55,18 +64,6 @@ def predictions(
         before = f"{told.target}_" if estimator.many_ or isinstance(estimator, NPTRegressor) else ""
         columns |= {f"{before}{name}": _short(told.values[:, place]) for place, name in enumerate(told.names)}
     return pd.DataFrame(columns)
-
-
-def kept(frame: pd.DataFrame, names: Sequence[str], estimator: NPTClassifier | NPTRegressor) -> pd.DataFrame:
-    """Columns of a table that are to stand before the predictions for it."""
-    for name in names:
-        if name not in frame:
-            raise ConfigError(f"--keep {name}: the table has no such column; {did_you_mean(name, list(frame))}")
-        if name in estimator.target_names_:
-            raise ConfigError(
-                f"--keep {name}: what is predicted is called so; `regard evaluate` compares with the truth"
-            )
-    return frame[list(dict.fromkeys(names))].reset_index(drop=True)
 
 
 def _short(values: np.ndarray) -> pd.Series:

@@ -6,6 +6,7 @@ import lzma
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,13 +76,18 @@ def test_a_header_of_a_tsv_leads_to_every_reference(tmp_path: Path):
         ("x.csv", "id,kind,mail\n7,bad,never again\n"),
         ("excel.csv", 'id;kind;"mail"\n7;bad;"never again"\n'),
         ("x.jsonl", '{"mail": "never again", "kind": "bad", "id": 7}\n'),
+        ("x.parquet", ""),
     ],
 )
 def test_columns_are_called_as_the_user_says(name: str, data: str, tmp_path: Path):
     (tmp_path / name).write_text(data)
+    if name == "x.parquet":
+        pd.DataFrame({"id": [7], "mail": ["never again"], "kind": ["bad"]}).to_parquet(tmp_path / name)
     called = Fields.called(("label", "text"), ("kind", "mail"))
     assert [row.fields for row in read_rows(tmp_path / name, called, more=True)] == [("bad", "never again")]
-    with pytest.raises(UserError, match=r"has no (column )?'male'; did you mean 'mail'\?$"):
+    with pytest.raises(
+        UserError, match=r"has no (column )?'male'; did you mean 'mail'\?; --columns|header with male; "
+    ):
         list(read_rows(tmp_path / name, Fields.called(("label", "text"), ("kind", "male"))))
     if name != "x.tsv":  # which may have no header
         with pytest.raises(
@@ -176,6 +182,9 @@ def test_a_misspelt_file_is_told_from_its_neighbours(tmp_path: Path):
         UserError, match=r"repair\.csv: cannot be read \(No such file.*\); did you mean 'repairs\.csv'\?$"
     ):
         list(read_lines(tmp_path / "repair.csv"))
+    (tmp_path / "repairs.parquet").write_text("x")
+    with pytest.raises(UserError, match=r"did you mean 'repairs\.parquet'\?$"):
+        list(read_rows(tmp_path / "repair.parquet", Fields(("text",))))
     with pytest.raises(UserError, match=r"directory\)$"):
         list(read_lines(tmp_path / "houses.csv"))
 

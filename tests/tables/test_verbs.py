@@ -168,9 +168,16 @@ def test_predict_puts_columns_of_the_table_before_its_own(run: Path, houses: Pat
     assert lines[0] == "city,area,price,price_q5,price_q50,price_q95"
     assert lines[1].split(",", 2)[2] == plain[1]
     assert [line.split(",")[0] for line in lines[1:]] == read_table(houses)["city"].tolist()
+    frame = pd.read_csv(houses).assign(price_q5=0, id=[f"00{n}E{n}" for n in range(60)], when="05/04/2024", gap="NA")
+    frame.to_csv(houses, index=False)
+    assert command("predict", run, houses, "--keep", "id", "when", "gap", "id") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "id,when,gap,price,price_q5,price_q50,price_q95"
+    assert lines[8].startswith("007E7,05/04/2024,NA,"), "as the file has them"
     for name, told in (
         ("town", "--keep town: the table has no such column"),
-        ("price", "--keep price: what is predicted"),
+        ("price", "--keep price: a column of the predictions"),
+        ("price_q5", "--keep price_q5: a column of the predictions"),
     ):
         assert command("predict", run, houses, "--keep", name) == 2
         assert told in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Which tokenizer texts ask for."""
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -38,6 +39,21 @@ def test_sentences_are_cut_into_pieces(capsys: pytest.CaptureFixture):
 def test_whatever_it_chooses_writes_the_texts_it_was_trained_on(texts: list[str]):
     tokenizer = Auto(300).train(texts)
     assert tokenizer.decode(tokenizer.encode(texts)) == texts
+
+
+@pytest.mark.parametrize("write", [lambda n: chr(0x4E00 + n % 500) * 9, lambda n: chr(0xE01 + n % 40) * (n % 17 + 9)],
+                         ids=["Chinese", "Thai"])  # fmt: skip
+def test_what_is_written_without_blanks_is_no_code(write, capsys: pytest.CaptureFixture):  # type: ignore[no-untyped-def]
+    Auto(600).train(pairs(write))
+    assert capsys.readouterr().err == ""
+
+
+def test_few_lines_of_prose_are_prose(capsys: pytest.CaptureFixture):
+    lines = (Path(__file__).parents[2] / "docs" / "limits.md").read_text().splitlines()
+    prose = [line for line in lines if len(line.split()) > 10]
+    assert len(prose) < 100
+    Auto(300).train(prose)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_vocabulary_too_small_is_refused():
