@@ -42,6 +42,8 @@ def save(estimator: Any, path: Path, *, overwrite: bool = False, more: Mapping[s
         learned.append([])
         for place, (part, share) in enumerate(_parts(answers)):
             looks = asdict(part.looks) if isinstance(part, Reader) else {}
+            if isinstance(answers, Blend) and answers.sharpness != 1:
+                looks["sharpness"] = answers.sharpness
             learned[-1].append({"share": share, **looks, "model": to_dict(part.model.config)})
             own = part.model.state_dict()  # copied, as targets may share a network and a file takes no tensor twice
             weights.update({f"{number}.{place}.{name}": value.clone() for name, value in own.items()})
@@ -165,7 +167,8 @@ def _answers(
                 looks = Looks(int(part["views"]), int(part["first"]), bool(part["local"]))
                 readers.append(Reader(model, table, looks, estimator.seed_, shared))
         if readers:
-            found.append(Blend(readers, [float(part["share"]) for part in parts]))
+            sharpness = float(parts[0].get("sharpness", 1.0))
+            found.append(Blend(readers, [float(part["share"]) for part in parts], sharpness))
     return found
 
 

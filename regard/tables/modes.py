@@ -16,6 +16,7 @@ from regard.core.errors import ConfigError
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
 from regard.tables.reader import Looks, Reader, Shared
+from regard.tables.sharpness import best_power, sharpened
 from regard.tables.tune import tune
 from regard.tables.views import MOST_ROWS, Table
 from regard.tasks.read_table import quantile_levels
@@ -45,15 +46,26 @@ class Blend:
 
     readers: Sequence[Reader]
     shares: Sequence[float]
+    sharpness: float = 1.0  # the power to which chances of classes are raised
 
     def answer(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row answer"]:
         parts = [share * reader.answer(values) for reader, share in zip(self.readers, self.shares, strict=True)]
-        return torch.stack(parts).sum(0)
+        return sharpened(torch.stack(parts).sum(0), self.sharpness)
 
 
 def in_context(model: InContextModel, table: Table, views: int, seed: int) -> Blend:
     """The network reads the table; nothing is trained."""
-    return Blend([Reader(model, table, Looks(views, local=True), seed)], [1.0])
+    readers = [Reader(model, table, Looks(views, local=True), seed)]
+    return Blend(readers, [1.0], _sharpness(model, table, seed) if table.classes > 2 else 1.0)
+
+
+def _sharpness(model: InContextModel, table: Table, seed: int) -> float:
+    """How sure the network may be, by one look at rows that it is not told; of a large table at some of its rows."""
+    some = torch.linspace(0, len(table.values) - 1, min(len(table.values), MOST_ROWS)).round().long()
+    rest, held_out = _folds(table.rows(some), seed)[0]
+    if len(held_out.target) < FEWEST_HELD_OUT:
+        return 1.0
+    return best_power(Reader(model, rest, Looks(1), seed).answer(held_out.values), held_out.target)
 
 
 def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: float) -> Blend:
@@ -79,13 +91,15 @@ def auto(model: InContextModel, table: Table, views: int, seed: int, seconds: fl
     if not trials:
         return in_context(model, table, views, seed)
     share = _best_share(trials, table.classes)
+    plain, told, truth = _together(trials)
+    sharpness = best_power(torch.lerp(plain, told, share), truth) if table.classes > 2 else 1.0
     parts = [(model, 1 - share), *((trial.tuned, share / len(trials)) for trial in trials)]
     used = [(own, part) for own, part in parts if part > 0]
     count = min(views, max(1, looks // len(used)))
     # Each network looks in its own way: what depends on the order of columns or classes is averaged over more of them.
     shared = Shared()
     readers = [Reader(own, table, Looks(count, number * count), seed, shared) for number, (own, _) in enumerate(used)]
-    return Blend(readers, [part for _, part in used])
+    return Blend(readers, [part for _, part in used], sharpness)
 
 
 def _seconds_of_a_look(model: InContextModel, rest: Table, held_out: Table, seed: int, shared: Shared) -> float:
@@ -151,9 +165,14 @@ def _folds(table: Table, seed: int) -> list[tuple[Table, Table]]:
     return folds
 
 
+def _together(trials: Sequence[Trial]) -> tuple[Tensor, Tensor, Tensor]:
+    """All held-out rows: what the untuned network says of them, what tuned ones say, and what is true."""
+    return tuple(torch.cat([getattr(each, name) for each in trials]) for name in ("plain", "told", "truth"))
+
+
 def _best_share(trials: Sequence[Trial], classes: int) -> float:
     """The share of tuned networks that loses least; half where little is to be told apart."""
-    plain, told, truth = (torch.cat([getattr(each, name) for each in trials]) for name in ("plain", "told", "truth"))
+    plain, told, truth = _together(trials)
 
     def loss(share: float) -> float:
         answer = torch.lerp(plain, told, share)
