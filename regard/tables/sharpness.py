@@ -7,7 +7,6 @@ al., 2017, there as a temperature).
 
 import math
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -19,7 +18,7 @@ LEAST = 1e-6  # chance
 def sharpened(chances: Float[Tensor, "row class"], power: float) -> Float[Tensor, "row class"]:
     if power == 1:
         return chances
-    raised = chances.clamp(min=LEAST) ** power
+    raised = chances**power
     return raised / raised.sum(-1, keepdim=True)
 
 
