@@ -167,7 +167,9 @@ def _folds(table: Table, seed: int) -> list[tuple[Table, Table]]:
 
 def _together(trials: Sequence[Trial]) -> tuple[Tensor, Tensor, Tensor]:
     """All held-out rows: what the untuned network says of them, what tuned ones say, and what is true."""
-    return tuple(torch.cat([getattr(each, name) for each in trials]) for name in ("plain", "told", "truth"))
+    parts = zip(*((each.plain, each.told, each.truth) for each in trials), strict=True)
+    plain, told, truth = (torch.cat(part) for part in parts)
+    return plain, told, truth
 
 
 def _best_share(trials: Sequence[Trial], classes: int) -> float:
