@@ -217,5 +217,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "worth of positions": worth("no-positions", "sinusoid", "learned", "relative", "alibi", "buckets"),
     "worth of feed-forward": worth("no-feed-forward", "swiglu", "experts"),
     "worth of experts": worth("experts"),
+    "worth of recurrence": worth("rnn"),
     "worth of sparse": worth("window", "bigbird", "linformer", "compressed"),
 }
