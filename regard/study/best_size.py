@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from regard.study.laws import Interval, JointFit, Point
 
 TIMES = (1, 10, 100)  # the most work of a run on the grid
+MANY_PASSES = 4  # beyond, tokens seen again teach less (Muennighoff et al., 2023)
 
 
 @dataclass(frozen=True)
@@ -14,18 +15,29 @@ class BestSize:
     parameters: Interval  # without embeddings
     tokens: Interval
     loss: float
+    passes: float  # over the text that there is
 
     def __str__(self) -> str:
         return (
             f"best for {self.flops:.3g} operations: {whole(self.parameters)} parameters without embeddings, "
-            f"{whole(self.tokens)} tokens, loss about {self.loss:.3f}"
+            f"{whole(self.tokens)} tokens, loss about {self.loss:.3f}{self.beyond}"
+        )
+
+    @property
+    def beyond(self) -> str:
+        """What to think of it where the text is too short for that."""
+        return (
+            f" if there were so much text: it is {self.passes:,.0f} passes over this"
+            if self.passes > MANY_PASSES
+            else ""
         )
 
 
-def best_sizes(fit: JointFit, points: Sequence[Point], budgets: Sequence[float]) -> list[BestSize]:
+def best_sizes(fit: JointFit, points: Sequence[Point], budgets: Sequence[float], text: float) -> list[BestSize]:
     """For the most work of a run and multiples of it, and for the budgets that were asked for.
 
-    Parameters × tokens is what a budget fixes; operations follow from the largest run's own ratio of the two.
+    Parameters × tokens is what a budget fixes; operations follow from the largest run's own ratio of the two. `text` is
+    the number of tokens that there are to learn from.
     """
     largest = max(points, key=lambda p: p.flops)
     each = largest.flops / (largest.parameters * largest.tokens)
@@ -34,7 +46,7 @@ def best_sizes(fit: JointFit, points: Sequence[Point], budgets: Sequence[float])
         work = flops / each
         size = fit.best_parameters(work)
         tokens = Interval(work / size.value, work / size.high, work / size.low)
-        found.append(BestSize(flops, size, tokens, fit.law.loss(size.value, tokens.value)))
+        found.append(BestSize(flops, size, tokens, fit.law.loss(size.value, tokens.value), tokens.value / text))
     return found
 
 

@@ -23,7 +23,7 @@ from regard.study.laws import FEWEST, Interval, Point, fit_joint
 from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
 from regard.study.pool import run_jobs
 from regard.study.prepare import prepared
-from regard.study.scale_report import Scaled, report_scaling
+from regard.study.scale_report import Scaled, plan_steps, report_scaling
 from regard.train import AdamW
 from regard.train.screen import clock
 
@@ -93,7 +93,8 @@ def scale(
         fit = fit_joint(list(points.values()))
         foretold = _foretell(folder, fit.predict(*_work(large)[:2]), large, say)
         checked = run_jobs(folder, [large], 1, say)[large.key]
-        best = best_sizes(fit, list(points.values()), budgets)
+        tokens_a_step = _work(large)[1] / plan_steps(large.key)
+        best = best_sizes(fit, list(points.values()), budgets, epoch * tokens_a_step)
         work, beside = _work(large), _embedding(large)
         found = Scaled(
             asked.data, points, fit, foretold, large.key, work, beside, checked.loss, best, grid[0].plan, epoch

@@ -7,12 +7,10 @@ from typing import Any
 
 from regard.core.config import to_yaml
 from regard.recipes import Plan
-from regard.study.best_size import BestSize, whole
+from regard.study.best_size import MANY_PASSES, BestSize, whole
 from regard.study.laws import LEVEL, Interval, JointFit, Point, PowerLaw, fit_power
 from regard.study.plots import canvas, plot_lines
 from regard.study.report import Block, Grid, Heading, Lines, Picture, Words, command, write_report
-
-MANY_EPOCHS = 4  # beyond, tokens seen again teach less (Muennighoff et al., 2023)
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ def report_scaling(folder: Path, found: Scaled) -> None:
     laws = _laws(found)
     blocks: list[Block] = [command(), Words(_verdict(found)), _picture(found)]
     blocks += [Heading("The laws"), Words(_joint(found.fit)), _law_table(laws), Heading("The best size for a budget")]
-    blocks += [_best(found.best), Words(_intervals(found.fit))]
+    blocks += [_best(found.best), Words(f"{_beyond(found.best)}{_intervals(found.fit)}")]
     blocks += [Heading("The runs"), _runs(found), Words(_honest(found))]
     blocks += [Heading("Settings of a run"), Lines(to_yaml(found.plan))]
     write_report(folder, f"How loss falls with size: {', '.join(Path(f).name for f in found.data)}", blocks)
@@ -85,8 +83,20 @@ def _joint(fit: JointFit) -> str:
 
 
 def _best(sizes: Sequence[BestSize]) -> Grid:
-    rows = [[f"{one.flops:.3g}", whole(one.parameters), whole(one.tokens), f"{one.loss:.4f}"] for one in sizes]
-    return Grid(["operations", "parameters", "tokens", "loss"], rows)
+    rows = [
+        [f"{one.flops:.3g}", whole(one.parameters), whole(one.tokens), f"{one.passes:,.0f}", f"{one.loss:.4f}"]
+        for one in sizes
+    ]
+    return Grid(["operations", "parameters", "tokens", "passes over this text", "loss"], rows)
+
+
+def _beyond(sizes: Sequence[BestSize]) -> str:
+    if not any(one.passes > MANY_PASSES for one in sizes):
+        return ""
+    return (
+        f"Where the text would be passed over more than {MANY_PASSES} times, read the row as what as much new text of "
+        "the same kind would give: what is seen again teaches less. "
+    )
 
 
 def _verdict(found: Scaled) -> str:
@@ -131,7 +141,7 @@ def _honest(found: Scaled) -> str:
     told = "Parameters are those without embeddings, whose own stand beside them. "
     told += "One seed a run: the residuals are the noise. "
     told += f"The longest runs pass over the data {passes:.1f} times"
-    return told + ("; what is seen again teaches less, so the law of tokens is bent." if passes > MANY_EPOCHS else ".")
+    return told + ("; what is seen again teaches less, so the law of tokens is bent." if passes > MANY_PASSES else ".")
 
 
 def plan_steps(key: str) -> int:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from regard.core.errors import UserError
+from regard.study.best_size import best_sizes
 from regard.study.descent import HUBER, descend, logs_and_slopes
 from regard.study.laws import JointLaw, Point, fit_joint, fit_power, interval
 from regard.study.scale_report import frontier
@@ -119,3 +120,14 @@ def test_an_interval_is_of_the_middle_and_holds_its_value():
     told = interval(0.5, list(np.linspace(0, 1, 1001)))
     assert (told.low, told.high) == (pytest.approx(0.05), pytest.approx(0.95))
     assert interval(2.0, [0.0, 1.0]).holds(2.0)
+
+
+def test_a_best_size_that_needs_more_text_than_there_is_says_so():
+    points = points_of(LAW)
+    fit = fit_joint(points)
+    (one, ten, hundred) = best_sizes(fit, points, [], text=1e7)
+    for size in (one, ten, hundred):
+        assert size.passes == pytest.approx(size.tokens.value / 1e7)
+    assert one.passes < 4 < hundred.passes
+    assert "passes over this" not in str(one)
+    assert f"if there were so much text: it is {hundred.passes:,.0f} passes over this" in str(hundred)
