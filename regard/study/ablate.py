@@ -17,6 +17,7 @@ from regard.study.folder import Job, Outcome, StudyFolder
 from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
 from regard.study.pool import run_jobs
 from regard.study.prepare import prepared
+from regard.study.rates import find_rate, first_tries, tries
 
 BASE = "base"
 MORE_SEEDS = 2  # for the base, whose spread is the measure of all others
@@ -92,16 +93,21 @@ def ablate(asked: Ablation, out: Path, processes: int | None, say: Callable[[str
     with StudyFolder(out).open(asdict(asked)) as folder, tempfile.TemporaryDirectory() as place:
         cores = folder.settled("cores", lambda: processes or usable_cores())
         seconds = SPARE * 60 * asked.minutes * cores
-        with prepared(_base(asked, seconds), Path(place) / "run") as ready:
-            variants = Variants.of(_base(asked, seconds), ready.plan, asked.only)
+        base = _base(asked, seconds)
+        with prepared(base, Path(place) / "run") as ready:
+            read = ready.plan
+            variants = Variants.of(base, read, asked.only)
             paces = folder.settled("paces", lambda: measure_paces(variants.plans, ready, say))
         settled = folder.settled("settled", lambda: _settle(asked, seconds, variants, paces))
-        variants = variants.without(settled.get("slow", {}))
-        jobs = _jobs(variants, variants.repeats(asked.seeds), settled)
-        if left := folder.waiting(jobs):
+        slow, trial = settled.get("slow", {}), _budgeted(variants.plans[BASE], 0, BASE, settled)
+        every = [*first_tries(trial, asked.settings), *_jobs(variants.without(slow), asked.seeds, settled)]
+        if left := folder.waiting(every):
             say(estimate([_seconds(settled, paces, job) for job in left], processes or usable_cores()))
+        rate = find_rate(folder, trial, asked.settings, processes, say)
+        variants = Variants.of(rate.of(base), read, asked.only).without(slow)
+        jobs = _jobs(variants, asked.seeds, settled)
         outcomes = _by_name(jobs, run_jobs(folder, jobs, processes, say))
-        found = Found(asked, variants.plans[BASE], variants.changes, variants.left_out, settled, outcomes)
+        found = Found(asked, variants.plans[BASE], variants.changes, variants.left_out, settled, outcomes, rate)
         report_ablation(folder.path, found)
         say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
 
@@ -123,6 +129,7 @@ def _settle(
     by_clock = asked.budget == "time" or asked.only
     slow = {} if by_clock else {name: ratio for name, ratio in times.items() if ratio > TOO_SLOW}
     repeats = variants.without(slow).repeats(asked.seeds)
+    repeats[BASE] += tries(asked.settings)
     every = [paces[name] for name, count in repeats.items() for _ in range(count)]
     steps = steps_within(seconds, every)
     told = {"paces": measured, "slow": slow}
@@ -132,8 +139,9 @@ def _settle(
     return {"minutes": max(seconds - fixed, 1.0) / len(every) / 60, **told}
 
 
-def _jobs(variants: Variants, repeats: dict[str, int], settled: Mapping[str, Any]) -> list[Job]:
+def _jobs(variants: Variants, seeds: int, settled: Mapping[str, Any]) -> list[Job]:
     """Seed by seed, so that a study that is stopped early has something of everything."""
+    repeats = variants.repeats(seeds)
     return [
         Job(name, seed, _budgeted(plan, seed, name, settled))
         for seed in range(max(repeats.values()))
@@ -157,7 +165,7 @@ def _budgeted(plan: Plan, seed: int, name: str, settled: Mapping[str, Any]) -> P
 
 
 def _seconds(settled: Mapping[str, Any], paces: Mapping[str, Mapping[str, float]], job: Job) -> float:
-    pace = Pace(**paces[job.name])
+    pace = Pace(**paces.get(job.name, paces[BASE]))  # tries of rates are of the base
     return 60 * settled["minutes"] + pace.run(0) if "minutes" in settled else pace.run(settled["steps"])
 
 

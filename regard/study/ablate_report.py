@@ -15,6 +15,7 @@ from regard.study.changes import Change
 from regard.study.folder import Outcome
 from regard.study.noise import LEVEL, Effect, Noise, effect
 from regard.study.plots import draw_effects
+from regard.study.rates import Rate, rate_blocks
 from regard.study.report import Block, Grid, Heading, Lines, Picture, Words, command, write_report
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Found:
     left_out: Mapping[str, str]
     settled: Mapping[str, Any]
     outcomes: Mapping[str, Sequence[Outcome]]
+    rate: Rate
 
 
 def report_ablation(folder: Path, found: Found) -> None:
@@ -48,6 +50,7 @@ def report_ablation(folder: Path, found: Found) -> None:
     blocks = [command(), Words(_summary(effects, noise, found)), *_picture(effects, noise, found)]
     blocks += [Heading("Every change"), _table(effects, noise, found), Words(_how_to_read(found, noise))]
     blocks += _left_out(found) + _diverged(found)
+    blocks += rate_blocks(found.rate, "The rate that the base does best with, which all changes share.")
     blocks += [Heading("The base"), Lines(to_yaml(found.base))]
     what = ", ".join(Path(file).name for file in found.asked.data)
     write_text(folder / "effects.json", json.dumps(_for_programs(effects, noise, found), indent=1) + "\n")

@@ -23,6 +23,7 @@ from regard.study.laws import FEWEST, Interval, Point, fit_joint
 from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
 from regard.study.pool import run_jobs
 from regard.study.prepare import prepared
+from regard.study.rates import find_rate, first_tries, tries, with_rate
 from regard.study.scale_report import Scaled, plan_steps, report_scaling
 from regard.train import AdamW
 from regard.train.screen import clock
@@ -31,7 +32,7 @@ SHARES = (0.125, 0.25, 0.5, 1.0)  # of the most steps
 HEAD = 16  # width of a head, whatever the width of the model
 # Width × layers of the runs on the grid, and last the one that is foretold; by core-seconds that there must be.
 GRIDS = {
-    4000.0: ("64x3", "96x4", "128x5", "192x6", "256x6"),
+    4000.0: ("64x3", "96x4", "128x5", "192x6", "256x7"),
     600.0: ("32x2", "48x3", "64x4", "96x4", "128x5"),
     0.0: ("16x1", "32x2", "48x2", "64x3", "96x3"),
 }
@@ -80,13 +81,16 @@ def scale(
         sizes = asked.sizes or next(grid for least, grid in GRIDS.items() if seconds >= least)
         base = _base(asked)
         with prepared(base, Path(place) / "run") as ready:
-            plans = {size: _sized(replace(base, model=ready.plan.model), size) for size in sizes}
-            measured = folder.settled("paces", lambda: measure_paces(plans, ready, say))
+            base = replace(base, model=ready.plan.model)
+            measured = folder.settled("paces", lambda: measure_paces(_sized(base, sizes), ready, say))
             epoch = ready.train.steps_per_epoch
         paces = {size: Pace(**pace) for size, pace in measured.items()}
         settled = folder.settled("settled", lambda: _settle(asked, seconds, cores, paces))
-        *grid, large = _grid(plans, settled["steps"])
-        _tell_cost(folder, grid, large, paces, processes or usable_cores(), say)
+        trial = _job(sizes[0], _sized(base, sizes)[sizes[0]], settled["steps"]).plan
+        *grid, large = _grid(_sized(base, sizes), settled["steps"])
+        _tell_cost(folder, [*first_tries(trial, asked.settings), *grid], large, paces, processes or usable_cores(), say)
+        rate = find_rate(folder, trial, asked.settings, processes, say)
+        *grid, large = _grid(_sized(rate.of(base), sizes), settled["steps"])
         points = _points(grid, run_jobs(folder, grid, processes, say))
         if len(points) < FEWEST:
             raise UserError(f"{out}: only {len(points)} of {len(grid)} runs came to a loss, too few for a law")
@@ -97,7 +101,7 @@ def scale(
         best = best_sizes(fit, list(points.values()), budgets, epoch * tokens_a_step)
         work, beside = _work(large), _embedding(large)
         found = Scaled(
-            asked.data, points, fit, foretold, large.key, work, beside, checked.loss, best, grid[0].plan, epoch
+            asked.data, points, fit, foretold, large.key, work, beside, checked.loss, best, grid[0].plan, epoch, rate
         )
         report_scaling(folder.path, found)
         for one in best:
@@ -111,19 +115,19 @@ def _base(asked: Scaling) -> Plan:
     return override(plan, asked.settings or {})
 
 
-def _sized(plan: Plan, size: str) -> Plan:
-    """Depth and width together; the rate, given for a width of 64, falls with its root, as wider layers want it."""
-    width, layers = read_size(size)
+def _sized(plan: Plan, sizes: Sequence[str]) -> dict[str, Plan]:
+    """Depth and width together. The plan's rate is that of the first size; Adam's falls as layers grow wider."""
     if not isinstance(plan.model, GPT):
         raise ConfigError(
             f"model: laws are fitted of GPT, whose work can be counted, not of {type(plan.model).__name__}"
         )
-    model = replace(plan.model, width=width, layers=layers, heads=max(1, width // HEAD))
-    training = plan.training
-    if isinstance(training.optimiser, AdamW):
-        rate = training.optimiser.rate * (64 / width) ** 0.5
-        training = replace(training, optimiser=replace(training.optimiser, rate=rate))
-    return replace(plan, model=model, training=training)
+    first, optimiser, found = read_size(sizes[0])[0], plan.training.optimiser, {}
+    for size in sizes:
+        width, layers = read_size(size)
+        model = replace(plan.model, width=width, layers=layers, heads=max(1, width // HEAD))
+        wide = first / width if isinstance(optimiser, AdamW) else 1.0
+        found[size] = with_rate(replace(plan, model=model), optimiser.rate * wide)
+    return found
 
 
 def _settle(asked: Scaling, seconds: float, cores: int, paces: Mapping[str, Pace]) -> dict[str, Any]:
@@ -132,14 +136,15 @@ def _settle(asked: Scaling, seconds: float, cores: int, paces: Mapping[str, Pace
     *small, large = paces.values()
     # As runs of the most steps: those of the grid by their share of it; and all cores wait for the large one.
     weighed = [Pace(share * pace.step, pace.check) for pace in small for share in SHARES]
-    return {"steps": steps_within(seconds, [*weighed, *[large] * cores])}
+    return {"steps": steps_within(seconds, [*[small[0]] * tries(asked.settings), *weighed, *[large] * cores])}
 
 
 def _tell_cost(
     folder: StudyFolder, grid: list[Job], large: Job, paces: Mapping[str, Pace], cores: int, say: Callable[[str], None]
 ) -> None:
     def seconds(job: Job) -> float:
-        return paces[job.name.split("@")[0]].run(job.plan.training.steps or 0)
+        pace = paces.get(job.name.split("@")[0], next(iter(paces.values())))  # rates are tried on the smallest
+        return pace.run(job.plan.training.steps or 0)
 
     if left := folder.waiting(grid):
         say(estimate([seconds(job) for job in left], cores))

@@ -10,7 +10,9 @@ from regard.recipes import Plan
 from regard.study.best_size import MANY_PASSES, BestSize, whole
 from regard.study.laws import LEVEL, Interval, JointFit, Point, PowerLaw, fit_power
 from regard.study.plots import canvas, plot_lines
+from regard.study.rates import Rate, rate_blocks
 from regard.study.report import Block, Grid, Heading, Lines, Picture, Words, command, write_report
+from regard.train import AdamW
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Scaled:
     best: Sequence[BestSize]
     plan: Plan
     epoch: int  # steps of a pass over the data
+    rate: Rate  # of the smallest size
 
 
 def report_scaling(folder: Path, found: Scaled) -> None:
@@ -34,6 +37,7 @@ def report_scaling(folder: Path, found: Scaled) -> None:
     blocks += [Heading("The laws"), Words(_joint(found.fit)), _law_table(laws), Heading("The best size for a budget")]
     blocks += [_best(found.best), Words(f"{_beyond(found.best)}{_intervals(found.fit)}")]
     blocks += [Heading("The runs"), _runs(found), Words(_honest(found))]
+    blocks += rate_blocks(found.rate, _rate(found))
     blocks += [Heading("Settings of a run"), Lines(to_yaml(found.plan))]
     write_report(folder, f"How loss falls with size: {', '.join(Path(f).name for f in found.data)}", blocks)
 
@@ -134,6 +138,14 @@ def _intervals(fit: JointFit) -> str:
             "a run beyond the grid is foretold no more narrowly."
         )
     return told
+
+
+def _rate(found: Scaled) -> str:
+    told = "The rate that the smallest size does best with, over the most steps"
+    falls = isinstance(found.plan.training.optimiser, AdamW)
+    return f"{told}; " + (
+        "that of wider ones is less by as much as they are wider." if falls else "all sizes share it."
+    )
 
 
 def _honest(found: Scaled) -> str:

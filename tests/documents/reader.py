@@ -42,9 +42,10 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
         "--steps": "2", "--model.width": "16", "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16",
         "--model.cell-layers": "1", "--data.budget": "600", "--data.most-rows": "64", "--data.groups": "4",
     },
-    ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm"},
+    ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm", "--training.optimiser.rate": "0.002"},
     ("study", "scale"): {
         "--steps": "8", "--sizes": "4x1 8x1 16x1 16x2", "--data.length": "16", "--training.batch": "4",
+        "--training.optimiser.rate": "0.002",
     },
     ("study", "distance"): {"--steps": "2", "--seeds": "1", "--distances": "1 2", "--lengths": "16"},
     ("study", "heads"): {"--batches": "1"},

@@ -30,7 +30,8 @@ from regard.train import AdamW
 from tests.command import regard
 from tests.images.make import write_classes
 
-TINY = ["--model.width=16", "--model.layers=1", "--data.length=16", "--training.batch=4"]
+RATE = "--training.optimiser.rate=0.002"  # is not sought where it is given
+TINY = ["--model.width=16", "--model.layers=1", "--data.length=16", "--training.batch=4", RATE]
 
 
 @pytest.fixture
@@ -74,9 +75,10 @@ def test_an_ablation_reports_every_change_with_its_noise(here: Path):
             "4 runs",
         ),
         (["scale", "--data", "text.txt", "--steps", 8, "--sizes", "4x1", "4x2", "8x1", "16x1", *TINY[2:]], "12 runs"),
+        (["scale", "--data", "text.txt", "--steps", 8, "--sizes", "4x1", "4x2", "8x1", "16x1"], "16 runs"),
         (["distance", "--distances", 1, "--lengths", 16, "--steps", 1, "--seeds", 1], "3 runs"),
     ],
-    ids=["ablate", "scale", "distance"],
+    ids=["ablate", "scale", "scale with rates", "distance"],
 )
 def test_what_a_study_will_cost_is_told_before_its_first_run(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, study: list[object], told: str
@@ -118,9 +120,11 @@ def test_divergence_is_a_result(here: Path):
 
 def test_a_run_without_finite_steps_ends_as_diverged(here: Path):
     """A rate beyond all reason, through the real loop."""
-    words = ["--steps", 40, "--training.optimiser.rate=1e30", "--training.clip=null", "--training.schedule=Constant"]
+    words = ["--steps", 40, "--training.clip=null", "--training.schedule=Constant"]
     base = ["study", "ablate", "--task", "lm", "--data", "text.txt", "--out", "s", "--seeds", 1, "--only", "no-norm"]
-    assert regard(*base, *words, *TINY) == 1, "the base itself diverges, and nothing can be compared"
+    assert regard(*base, *words, *TINY[:-1], "--training.optimiser.rate=1e30") == 1, (
+        "the base itself diverges, and nothing can be compared"
+    )
     outcome = StudyFolder(here / "s").outcome("base-0")
     assert outcome is not None
     assert outcome.loss is None
@@ -162,14 +166,32 @@ def test_a_scaling_study_foretells_before_it_checks(here: Path, capsys: pytest.C
     assert json.loads(foretold.read_text())["embedding"] == embeddings.embedding
     assert len(list((here / "s" / "outcomes").iterdir())) == 3 * 4 + 1
     plan = plans[0]
-    assert plan.training.optimiser == AdamW(rate=2e-3), "for a width of 64 it was 1e-3"
+    assert plan.training.optimiser == AdamW(rate=2.5e-4), "a quarter of the 1e-3 of a width of 4"
     assert plan.model.dropout == 0.2
 
 
 def test_scaling_has_a_rate_and_no_dropout_of_its_own(here: Path):
-    plan = _sized(_base(Scaling(("text.txt",))), "256x6")
-    assert plan.training.optimiser == AdamW(rate=1e-3)
-    assert plan.model.dropout == 0.0
+    plans = _sized(_base(Scaling(("text.txt",))), ("64x3", "256x6"))
+    assert plans["64x3"].training.optimiser == AdamW(rate=2e-3)
+    assert plans["256x6"].training.optimiser == AdamW(rate=5e-4), "a quarter for four times the width"
+    assert plans["256x6"].model.dropout == 0.0
+
+
+def test_the_rate_is_found_before_anything_is_compared(here: Path, capsys: pytest.CaptureFixture[str]):
+    words = ["--task", "lm", "--data", "text.txt", "--out", "s", "--steps", 20, "--seeds", 1, "--only", "no-norm"]
+    assert regard("study", "ablate", *words, *TINY[:-1]) == 0
+    told = re.search(r"^rate (\S+), the best of (\d+)", capsys.readouterr().err, re.MULTILINE)
+    assert told is not None
+    folder = StudyFolder(here / "s")
+    tried = {path.stem: folder.outcome(path.stem) for path in (here / "s" / "outcomes").glob("rate-*.json")}
+    assert len(tried) == int(told[2])
+    report = (here / "s" / "report.md").read_text()
+    assert f"**{told[1]}**" in report
+    for key, outcome in tried.items():
+        assert outcome is not None
+        assert f"| {key.split('-', 1)[1].removesuffix('-99')} | {outcome.loss:.4f} |" in report
+    for key in ("base-0", "base-2", "no-norm-0"):
+        assert folder.plan(key).training.optimiser.rate == pytest.approx(float(told[1]), rel=0.01)
 
 
 def test_a_study_of_distance_asks_every_model_at_every_distance(here: Path):
@@ -316,7 +338,7 @@ def test_a_study_that_is_killed_goes_on_to_the_same_report(here: Path, monkeypat
 @pytest.mark.parametrize(
     "study",
     [
-        ["scale", "--data", "../text.txt", "--steps", 8, "--sizes", "4x1", "4x2", "8x1", "16x1", *TINY[2:]],
+        ["scale", "--data", "../text.txt", "--steps", 8, "--sizes", "4x1", "4x2", "8x1", "16x1", *TINY[2:4]],
         ["distance", "--distances", 1, 2, "--lengths", 16, "--steps", 2, "--seeds", 1],
     ],
     ids=["scale", "distance"],
