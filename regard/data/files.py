@@ -5,22 +5,17 @@ Everything is read as a stream, and whatever cannot be read is named by file and
 
 import codecs
 import csv
-import gzip
-import io
 import json
-import lzma
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from regard.core.errors import ConfigError, UserError, did_you_mean
+from regard.data.packed import opened, packing_of
 
 KINDS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
 ALSO = {
@@ -28,7 +23,6 @@ ALSO = {
     ".ndjson": ".jsonl",
 }  # a whole document of JSON is found out by its first line
 TEXT = ("text",)  # the field of a document
-PACKED = (".gz", ".xz", ".zst")
 CHUNK = 1 << 18  # bytes read at a time
 
 
@@ -71,7 +65,7 @@ def _what_is_called(names: Sequence[str]) -> str:
 
 def kind_of(path: Path) -> str:
     """The suffix that says how a file is laid out; a file without one is plain text."""
-    name = path.name.removesuffix(path.suffix) if _packing(path) else path.name
+    name = path.name.removesuffix(path.suffix) if packing_of(path) else path.name
     suffix = Path(name).suffix.lower()
     suffix = ALSO.get(suffix, suffix)
     return suffix if suffix in KINDS else ".txt"
@@ -259,46 +253,3 @@ def _fields(values: Sequence[Any], more: bool) -> tuple[str, ...]:
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[io.BufferedIOBase]:
-    """The unpacked bytes of a file; a damaged or missing one is named."""
-    try:
-        with _unpacked(path) as file:
-            yield file
-    except IsADirectoryError:
-        raise UserError(f"{path}: is a folder; a file is needed") from None
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-        raise UserError(f"{path}: is damaged ({error})") from None
-    except OSError as error:
-        if error.errno is None:  # pyarrow's way to say that it cannot unpack
-            raise UserError(f"{path}: is damaged ({error})") from None
-        raise UserError(f"{path}: cannot be read ({error.strerror}){_neighbour(path)}") from None
-
-
-def _neighbour(path: Path) -> str:
-    """The file beside it whose name is nearly the same, if this one is absent."""
-    with suppress(OSError):
-        if not path.exists():
-            near = get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.8)
-            return f"; did you mean {near[0]!r}?" if near else ""
-    return ""
-
-
-def _packing(path: Path) -> str:
-    suffix = path.suffix.lower()
-    return suffix if suffix in PACKED else ""
-
-
-def _unpacked(path: Path) -> io.BufferedIOBase:
-    packing = _packing(path)
-    if packing == ".gz":
-        return gzip.GzipFile(path)
-    if packing == ".xz":
-        return lzma.LZMAFile(path)
-    if packing == ".zst":
-        import pyarrow
-
-        return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
-    return path.open("rb")

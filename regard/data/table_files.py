@@ -15,7 +15,8 @@ import pyarrow.parquet
 
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import replacing
-from regard.data.files import PACKED, kind_of, opened
+from regard.data.files import kind_of
+from regard.data.packed import PACKED, opened
 from regard.data.table_layout import SEPARATORS, Layout, find_layout, name_columns, tell
 from regard.data.table_types import MISSING, plain, read_amounts, read_dates, read_thousands
 
