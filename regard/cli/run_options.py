@@ -110,6 +110,33 @@ class TextRun(Run):
         return super().changes() | ({"data.tokenizer": given} if given else {})
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CorpusRun(TextRun):
+    """What a verb that learns from running text can be told besides.
+
+    Parameters
+    ----------
+    data
+        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
+    valid
+        Files to measure by; without them the last tenth of the data.
+    columns
+        Name of the column of the text, where files call it otherwise than text.
+    """
+
+    data: tuple[Path, ...]
+    valid: tuple[Path, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(map(str, self.data))
+
+    def changes(self) -> dict[str, Any]:
+        return super().changes() | valid_setting(self.valid) | columns_setting(self.columns)
+
+
 def valid_setting(valid: tuple[Path, ...]) -> dict[str, Any]:
     """Nothing where nothing is named: a run that is gone on with keeps what it measures by."""
     return {"data.valid": [str(path) for path in valid]} if valid else {}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from regard.cli.app import Changes, pretrain, train
-from regard.cli.run_options import Run, TextRun, columns_setting, tree_settings, valid_setting
+from regard.cli.run_options import CorpusRun, Run, TextRun, columns_setting, tree_settings
 
 
 @train.command(name="dates")
@@ -19,61 +19,27 @@ def train_dates(run: TextRun, *, changes: Changes = None) -> int:
 
 
 @train.command(name="lm")
-def train_lm(
-    run: TextRun,
-    *,
-    data: tuple[Path, ...],
-    valid: tuple[Path, ...] = (),
-    columns: tuple[str, ...] = (),
-    changes: Changes = None,
-) -> int:
+def train_lm(run: CorpusRun, *, changes: Changes = None) -> int:
     """A language model of your own text, which `regard generate` then writes with.
 
     Any setting can be changed with a dotted option, such as --model.layers 4 or --data.tokenizer BPE;
     --show-settings prints them all.
-
-    Parameters
-    ----------
-    data
-        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
-    valid
-        Files to measure by; without them the last tenth of the data.
-    columns
-        Name of the column of the text, where files call it otherwise than text.
     """
     from regard.recipes import language, train_language_model
 
-    plan = language(tuple(map(str, data)))
-    return run.make(plan, {**valid_setting(valid), **columns_setting(columns), **(changes or {})}, train_language_model)
+    return run.make(language(run.files), changes, train_language_model)
 
 
 @train.command(name="fill")
-def train_fill(
-    run: TextRun,
-    *,
-    data: tuple[Path, ...],
-    valid: tuple[Path, ...] = (),
-    columns: tuple[str, ...] = (),
-    changes: Changes = None,
-) -> int:
+def train_fill(run: CorpusRun, *, changes: Changes = None) -> int:
     """An encoder of your own text that fills in hidden words, for `regard fill` and for `regard train classify --init`.
 
     Any setting can be changed with a dotted option, such as --model.layers 6 or --data.tokenizer WordPiece;
     --show-settings prints them all.
-
-    Parameters
-    ----------
-    data
-        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
-    valid
-        Files to measure by; without them the last tenth of the data.
-    columns
-        Name of the column of the text, where files call it otherwise than text.
     """
     from regard.recipes import filler, train_filler
 
-    plan = filler(tuple(map(str, data)))
-    return run.make(plan, {**valid_setting(valid), **columns_setting(columns), **(changes or {})}, train_filler)
+    return run.make(filler(run.files), changes, train_filler)
 
 
 @train.command(name="translate")
