@@ -32,6 +32,7 @@ class Parse:
     words: tuple[str, ...]
     nodes: tuple[int, ...]  # the node of each word
     heads: tuple[int, ...]  # the node that each node hangs from, -1 for the root
+    relations: tuple[str, ...]  # by which it hangs there, as the file names it
 
     def __str__(self) -> str:
         return f"{self.file}, line {self.line}" + (f" ({self.name})" if self.name else "")
@@ -130,6 +131,7 @@ def _read(path: Path, block: list[tuple[int, str]]) -> Parse:
         words=tuple(rows.words),
         nodes=tuple(min(range(first - 1, last), key=depth.__getitem__) for first, last in rows.spans),
         heads=tuple(rows.heads),
+        relations=tuple(rows.relations),
     )
 
 
@@ -142,6 +144,7 @@ class _Rows:
     spaced: list[str] = field(default_factory=list)  # the same, each with the space after it
     spans: list[tuple[int, int]] = field(default_factory=list)  # first and last node of each word, counted from 1
     heads: list[int] = field(default_factory=list)
+    relations: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)  # of each node
 
     def read(self, line: int, row: str) -> None:
@@ -162,7 +165,7 @@ class _Rows:
         if kind == "-" or first > self._covered:
             self._add_word(line, columns[1], "SpaceAfter=No" in columns[-1].split("|"), (first, second))
         if kind is None:
-            self._add_node(line, columns[6])
+            self._add_node(line, columns[6], columns[7])
 
     def check(self, last_line: int) -> None:
         """One root, from which every node hangs."""
@@ -199,10 +202,11 @@ class _Rows:
         self.spaced.append(form if joined else form + " ")
         self.spans.append(span)
 
-    def _add_node(self, line: int, head: str) -> None:
+    def _add_node(self, line: int, head: str, relation: str) -> None:
         if not NUMBER.fullmatch(head):
             raise self._wrong(line, f"the head {head!r} is not the number of a word")
         self.heads.append(int(head) - 1)
+        self.relations.append(relation)
         self.lines.append(line)
 
     def _wrong(self, line: int, told: str) -> UserError:

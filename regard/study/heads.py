@@ -1,7 +1,6 @@
 """Heads: what each attends to, what it costs to lose it, and whether it follows the syntax of a sentence."""
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,6 @@ from torch import Tensor, nn
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError, at_least
 from regard.data.corpus import Corpus
-from regard.data.tree_places import token_trees
 from regard.data.trees import Parse, read_trees
 from regard.models import BERT, GPT, Transformer
 from regard.parts import MultiHead, listen
@@ -26,7 +24,8 @@ from regard.run import COLUMNS, CONFIG, Run, load_run, read_config
 from regard.study.duplicates import Shares, duplicate_shares, hidden_again
 from regard.study.folder import StudyFolder
 from regard.study.prepare import prepared
-from regard.study.roles import looks_at_head, role_shares, word_pattern
+from regard.study.roles import role_shares
+from regard.study.syntax import Relation, Syntax, read_syntax
 from regard.tables.keep import load
 from regard.tables.own_network import OwnNetwork
 from regard.tasks import Batch, FillCells, Task
@@ -52,7 +51,7 @@ class Heads:
     loss: float
     unit: str
     heads: tuple[Head, ...]
-    offset: tuple[int, float] | None = None  # the distance at which most heads of words stand, and how often
+    relations: tuple[Relation, ...] = ()  # of syntax, where trees were given; that of all words first
     batches: int = 1  # that the loss and the costs are of
 
 
@@ -124,13 +123,13 @@ def study_heads(subject: Subject, folder: StudyFolder, trees: Sequence[Path], se
     for name, heads in subject.attentions.items():
         rises = folder.settled(subject.key(name), partial(_costs, subject, heads))
         costs |= {(name, number): cost for number, cost in enumerate(rises)}
-    syntax, offset = _syntax(subject, parses) if parses else ({}, None)
+    syntax = _syntax(subject, parses) if parses else Syntax({}, ())
     found = tuple(
         Head(*key, cost, {role: (float(own[key[1]]), chance) for role, (own, chance) in shares.get(key[0], {}).items()},
-             syntax.get(key))
+             syntax.shares.get(key))
         for key, cost in costs.items()
     )  # fmt: skip
-    return Heads(subject.path, subject.loss, subject.task.unit, found, offset, len(subject.batches))
+    return Heads(subject.path, subject.loss, subject.task.unit, found, syntax.relations, len(subject.batches))
 
 
 def _costs(subject: Subject, heads: MultiHead) -> list[float]:
@@ -225,33 +224,11 @@ def delimiting(tokenizer: Tokenizer) -> Tensor:
     return torch.tensor([i in special or not any(map(str.isalnum, piece)) for i, piece in enumerate(pieces)])
 
 
-def _syntax(subject: Subject, parses: Sequence[Parse]) -> tuple[dict[tuple[str, int], float], tuple[int, float] | None]:
-    """For each head how often it points at syntax, and how often one fixed distance would."""
-    run, longest = subject.run, subject.longest
+def _syntax(subject: Subject, parses: Sequence[Parse]) -> Syntax:
+    run = subject.run
     if run is None or run.tokenizer is None or not isinstance(run.config, GPT | BERT | Transformer):
         raise UserError(f"{subject.path}: reads no sentences, so trees are of no use to it")
-    causal = isinstance(run.config, GPT)
-    right: dict[str, Tensor] = {}
-    offsets: Counter[int] = Counter()
-    texts = [parse.text for parse in parses]
-    encoded = run.tokenizer.encode(texts)
-    for parse, tokens, tree in zip(parses, encoded, token_trees(texts, parses, run.tokenizer), strict=True):
-        if not 2 <= len(tokens) <= longest:
-            continue
-        asked: list[int] = []
-        for name, pattern in _read(run, torch.tensor([tokens])).items():
-            words = word_pattern(pattern[0].clone(), tree, len(parse.heads))
-            told, asked = looks_at_head(words, list(parse.heads), causal)
-            right[name] = right.get(name, torch.zeros(len(told))) + told
-        offsets.update(asked)
-    total = sum(offsets.values())
-    if not total:
-        raise UserError(
-            f"{parses[0].file}: has no sentence of at most {longest} tokens, which {run.path} can read at once"
-        )
-    most, times = offsets.most_common(1)[0]
-    shares = {(name, number): float(n) / total for name, told in right.items() for number, n in enumerate(told)}
-    return shares, (most, times / total)
+    return read_syntax(parses, run.tokenizer, subject.longest, isinstance(run.config, GPT), partial(_read, run))
 
 
 def _read(run: Run, tokens: Tensor) -> dict[str, Tensor]:

@@ -10,13 +10,14 @@ from regard.study.heads import Head, Heads
 from regard.study.plots import canvas
 from regard.study.report import Block, Grid, Heading, Picture, Words, command, write_report
 from regard.study.roles import OTHER_THAN_BY_CHANCE, named
+from regard.study.syntax import FEWEST
 
 
 def report_heads(folder: Path, found: Sequence[Heads]) -> None:
     blocks: list[Block] = [command()]
     for number, one in enumerate(found):
-        blocks += [Heading(str(one.run)), Words(_told(one)), _picture(one, number), _table(one)]
-    blocks.append(Words(_how_to_read()))
+        blocks += [Heading(str(one.run)), Words(_told(one)), _picture(one, number), _table(one), *_relations(one)]
+    blocks.append(Words(_how_to_read(found)))
     write_text(folder / "heads.json", json.dumps([{**asdict(one), "run": str(one.run)} for one in found], indent=1))
     write_report(folder, "What heads attend to, and what each is worth", blocks)
 
@@ -27,12 +28,12 @@ def _told(found: Heads) -> str:
         f"Loss **{found.loss:.4f}** on {found.batches} batches. Of {len(found.heads)} heads {free} can be silenced, "
         "one at a time, for at most 0.001."
     )
-    if found.offset is not None:
-        best = max(found.heads, key=lambda head: head.syntax or 0.0)
+    if found.relations:
+        every = found.relations[0]
         told += (
-            f" The head that follows syntax best, {best.layer} {best.number}, looks most at the word that a word hangs "
-            f"from in **{best.syntax or 0:.1%}** of cases; always looking {found.offset[0]:+d} words away would in "
-            f"{found.offset[1]:.1%}."
+            f" The head that follows syntax best, {every.layer} {every.number}, looks most at the word that a word "
+            f"hangs from in **{every.share:.1%}** of cases; always looking {every.offset:+d} words away would in "
+            f"{every.by_offset:.1%}."
         )
     return told
 
@@ -41,9 +42,25 @@ def _table(found: Heads) -> Grid:
     every = {role: max(0.0, *chances) for role, chances in _chances(found).items()}
     roles = [role for role, chance in every.items() if chance > 0]  # who reads left to right has no next token
     heads = ["layer", "head", "cost of losing it", "looks at", *roles]
-    if found.offset is not None:
+    if found.relations:
         heads.append("syntax")
-    return Grid(heads, [_row(head, roles, found.offset is not None) for head in found.heads])
+    return Grid(heads, [_row(head, roles, bool(found.relations)) for head in found.heads])
+
+
+def _relations(found: Heads) -> list[Block]:
+    if not found.relations:
+        return []
+    rows = [
+        [one.name, f"{one.words:,}", f"{one.layer} {one.number}", f"{one.share:.1%}", f"{one.offset:+d}",
+         f"{one.by_offset:.1%}"]
+        for one in found.relations
+    ]  # fmt: skip
+    told = (
+        "By the relation that a word has to the word it hangs from: the head that looks there most often, and the "
+        "distance in words at which it stands most often. Both are chosen by every other sentence and counted on "
+        f"those between; relations of fewer than {FEWEST} words in either half are not shown."
+    )
+    return [Words(told), Grid(["relation", "words", "head", "looks there", "distance", "stands there"], rows)]
 
 
 def _chances(found: Heads) -> dict[str, list[float]]:
@@ -60,13 +77,18 @@ def _row(head: Head, roles: Sequence[str], syntax: bool) -> list[str]:
     return [*row, "–" if head.syntax is None else f"{head.syntax:.1%}"] if syntax else row
 
 
-def _how_to_read() -> str:
-    return (
+def _how_to_read(found: Sequence[Heads]) -> str:
+    told = (
         "Each share is the attention that falls on such a place, where there is one; in brackets what a head gives "
         f"that looks at all it may alike. A head is named by a role which it has {OTHER_THAN_BY_CHANCE:.0%} beyond it. "
-        "Costs are of one head at a time: heads that can stand in for each other all look cheap. The duplicate of a "
-        "row of a table is a copy that shows the target which the row hides; costs are without it."
+        "Costs are of one head at a time: heads that can stand in for each other all look cheap."
     )
+    if any("duplicate" in role for one in found for head in one.heads for role in head.shares):
+        told += (
+            " The duplicate of a row of a table is a copy that shows the target which the row hides; costs are "
+            "without it."
+        )
+    return told
 
 
 def _picture(found: Heads, number: int) -> Picture:

@@ -76,18 +76,3 @@ def word_pattern(
     member[torch.tensor(tree.nodes), torch.arange(len(tree.nodes))] = 1.0
     mean = member / member.sum(1, keepdim=True).clamp(min=1)
     return mean @ pattern @ member.T
-
-
-def looks_at_head(words: Float[Tensor, "head from to"], heads: list[int], causal: bool) -> tuple[Tensor, list[int]]:
-    """How often each attention head looks most at the word that a word hangs from; and the offsets that were asked.
-
-    A model that reads left to right is asked only where that word came before.
-    """
-    asked = [(word, head) for word, head in enumerate(heads) if head >= 0 and (head < word or not causal)]
-    others = words.clone()
-    others.diagonal(dim1=1, dim2=2).fill_(-1.0)
-    most = others.argmax(-1)
-    right = torch.zeros(len(words))
-    for word, head in asked:
-        right += most[:, word] == head
-    return right, [head - word for word, head in asked]

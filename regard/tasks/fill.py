@@ -59,17 +59,15 @@ class Guess(NamedTuple):
 def fill(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
     """Each text with its gaps filled: the surest first, so that the words of several gaps agree with each other."""
     gaps = Gaps(tokenizer)
-    rows = gaps.encode(texts)
-    places = [_places(row, tokenizer.mask) for row in rows]
-    todo = [set(own) for own in places]
-    while unfilled := [number for number, own in enumerate(todo) if own]:
-        asked = [(rows[number], sorted(todo[number])) for number in unfilled]
-        for number, chances in zip(unfilled, _chances(model, gaps, asked), strict=True):
+    open_rows = _ask(gaps, texts)
+    rows, places = [asked.row for asked in open_rows], [list(asked.gaps) for asked in open_rows]
+    while unfilled := [asked for asked in open_rows if asked.gaps]:
+        for asked, chances in zip(unfilled, _chances(model, gaps, unfilled), strict=True):
             best, tokens = chances.max(-1)
             surest = int(best.argmax())
-            place = sorted(todo[number])[surest]
-            rows[number][place] = int(tokens[surest])
-            todo[number].remove(place)
+            place = list(asked.gaps)[surest]
+            asked.row[place] = int(tokens[surest])
+            del asked.gaps[place]
     words = [[gaps.word(row[place - 1], row[place]) for place in own] for row, own in zip(rows, places, strict=True)]
     return [gaps.fill(text, own) for text, own in zip(texts, words, strict=True)]
 
@@ -78,34 +76,44 @@ def guesses(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], most: 
     """For each text and each of its gaps the likeliest words, likeliest first, with all gaps still open."""
     at_least(1, nbest=most)
     gaps = Gaps(tokenizer)
-    asked = [(row, _places(row, tokenizer.mask)) for row in gaps.encode(texts)]
+    asked = _ask(gaps, texts)
     found: list[list[list[Guess]]] = [[] for _ in texts]
-    with_gaps = [number for number, (_, places) in enumerate(asked) if places]
+    with_gaps = [number for number, one in enumerate(asked) if one.gaps]
     for number, chances in zip(with_gaps, _chances(model, gaps, [asked[n] for n in with_gaps]), strict=True):
-        best = chances.topk(min(most, sum(gaps.fitting)), -1)
-        row, places = asked[number]
-        for place, tokens, likely in zip(places, best.indices.tolist(), best.values.tolist(), strict=True):
-            words = [gaps.shown(row[place - 1], token) for token in tokens]
-            found[number].append([Guess(*pair) for pair in zip(words, likely, strict=True)])
+        row = asked[number].row
+        for (place, allowed), own in zip(asked[number].gaps.items(), chances, strict=True):
+            best = own.topk(min(most, sum(allowed)))
+            words = [gaps.shown(row[place - 1], token) for token in best.indices.tolist()]
+            found[number].append([Guess(*pair) for pair in zip(words, best.values.tolist(), strict=True)])
     return found
 
 
-def _places(row: Sequence[int], mask: int) -> list[int]:
-    return [place for place, token in enumerate(row) if token == mask]
+class Asked(NamedTuple):
+    """A text as tokens, and the tokens that may stand in each of its gaps, by place."""
+
+    row: list[int]
+    gaps: dict[int, list[bool]]
+
+
+def _ask(gaps: Gaps, texts: Sequence[str]) -> list[Asked]:
+    mask, asked = gaps.tokenizer.mask, []
+    for text, row in zip(texts, gaps.encode(texts), strict=True):
+        places = [place for place, token in enumerate(row) if token == mask]
+        asked.append(Asked(row, dict(zip(places, gaps.allowed(text), strict=True))))
+    return asked
 
 
 @torch.inference_mode()
 def _chances(
-    model: nn.Module, gaps: Gaps, asked: Sequence[tuple[list[int], list[int]]], batch: int = 64
+    model: nn.Module, gaps: Gaps, asked: Sequence[Asked], batch: int = 64
 ) -> Iterator[Float[Tensor, "gap vocab"]]:
-    """For each row of tokens and its places the probability of each word there, in the order asked."""
+    """For each row of tokens and its gaps the probability of each word there, in the order asked."""
     model.eval()
-    allowed = torch.tensor(gaps.fitting)
     for first in range(0, len(asked), batch):
         some = asked[first : first + batch]
-        tokens, valid = pad([row for row, _ in some], gaps.tokenizer.pad)
-        chosen, real = pad([places for _, places in some], 0)
-        logits = model(tokens, valid, chosen=chosen).float()[..., : len(allowed)]
-        chances = hide(logits, allowed[: logits.shape[-1]]).softmax(-1)  # special tokens may lie beyond the model's
-        for row, own in zip(chances, real, strict=True):
-            yield row[own]
+        tokens, valid = pad([one.row for one in some], gaps.tokenizer.pad)
+        chosen, real = pad([list(one.gaps) for one in some], 0)
+        logits = model(tokens, valid, chosen=chosen).float()[..., : gaps.tokenizer.vocab]
+        for one, row, own in zip(some, logits, real, strict=True):
+            allowed = torch.tensor(list(one.gaps.values()))
+            yield hide(row[own], allowed[:, : row.shape[-1]]).softmax(-1)  # special tokens may lie beyond the model's

@@ -17,6 +17,9 @@ class Gaps:
         self.words = any(len(piece) > 1 and piece.startswith(("Ġ", "▁", "##")) for piece in written)
         texts = tokenizer.decode([[token] for token in range(tokenizer.vocab)])
         self.fitting = [self._fits(text) for text in texts]  # tokens that may stand in a gap of a line
+        marks_spaces = any(len(piece) > 1 and piece.startswith(("Ġ", "▁")) for piece in written)
+        alone = [piece.startswith(("Ġ", "▁")) if marks_spaces else not piece.startswith("##") for piece in written]
+        self.alone = [fits and own for fits, own in zip(self.fitting, alone, strict=True)]  # those that begin a word
 
     def _fits(self, text: str) -> bool:
         """Not special (decodes to nothing), no half of a character, no end of a line, no mere space for a word."""
@@ -41,6 +44,12 @@ class Gaps:
                 row += [mask, *next(tokens)]
             rows.append([*row, end])
         return rows
+
+    def allowed(self, text: str) -> list[list[bool]]:
+        """For each gap the tokens that may stand there: after a space only one that begins a word."""
+        before = text.split(GAP)[:-1]
+        after_space = [part[-1:].isspace() and bool(part.strip() or number) for number, part in enumerate(before)]
+        return [self.alone if self.words and space else self.fitting for space in after_space]
 
     def word(self, before: int, token: int) -> tuple[str, bool]:
         """A token as it is written after another, and whether it joins it without a space."""

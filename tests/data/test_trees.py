@@ -52,6 +52,7 @@ def test_a_treebank_is_read_with_its_multiword_tokens_and_empty_nodes(tmp_path: 
         words=("Parla", "dei", "fatti", ",", "no", "?"),
         nodes=(0, 1, 3, 4, 5, 6),  # "dei" stands at "di": it and "i" are equally far from the root
         heads=(-1, 3, 3, 0, 5, 0, 0),
+        relations=("root", "case", "det", "obl", "punct", "discourse", "punct"),
     )
     assert str(first).endswith("a.conllu, line 4 (first)")
     assert second.words == ("wktb", "20 000")
@@ -238,7 +239,7 @@ def test_places_of_a_padded_batch_are_those_of_a_search(counts: list[int], after
     for count in counts:
         heads = random_heads(count, torch.Generator().manual_seed(count))
         text = " ".join("x" * data.draw(st.integers(1, 3)) for _ in range(count))
-        parse = Parse(Path("x"), 1, "", text, tuple(text.split()), tuple(range(count)), tuple(heads))
+        parse = Parse(Path("x"), 1, "", text, tuple(text.split()), tuple(range(count)), tuple(heads), ("dep",) * count)
         [tree] = token_trees([text], [parse], Characters().train(["x x"]))
         trees.append(tree.framed(1, after))
         words = [text[:place].count(" ") + (letter == " ") for place, letter in enumerate(text)]

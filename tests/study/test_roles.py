@@ -5,7 +5,8 @@ import torch
 from regard.data.tree_places import TokenTree
 from regard.models import GPT
 from regard.study.heads import heads_of, silent
-from regard.study.roles import looks_at_head, named, role_shares, word_pattern
+from regard.study.roles import named, role_shares, word_pattern
+from regard.study.syntax import Asked, looks_at
 
 TOKENS = torch.tensor([[5, 1, 5, 2, 5, 3]])
 LENGTH = TOKENS.shape[1]
@@ -57,10 +58,8 @@ def test_words_gather_their_pieces_and_point_at_their_heads():
     pattern = torch.tensor([[[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.3, 0.2]]])
     words = word_pattern(pattern, tree, 2)
     torch.testing.assert_close(words, torch.tensor([[[0.45, 0.55], [0.8, 0.2]]]))
-    right, offsets = looks_at_head(words, [1, -1], causal=False)
-    assert right.tolist() == [1.0]
-    assert offsets == [1]
-    assert looks_at_head(words, [1, -1], causal=True)[1] == [], "a reader from the left cannot look ahead"
+    assert looks_at(words, [Asked(0, 1, "det")]).tolist() == [[True]]
+    assert looks_at(words, [Asked(1, 1, "det")]).tolist() == [[False]], "a word does not look at itself"
 
 
 def test_a_silent_head_is_one_whose_part_of_the_mixing_is_gone():

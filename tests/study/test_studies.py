@@ -214,12 +214,14 @@ def test_heads_of_a_run_with_trees(here: Path, capsys: pytest.CaptureFixture[str
     tiny = ["--steps", 3, "--training.batch=4", "--model.width=16", "--model.heads=2", "--model.layers=1"]
     assert regard("train", "lm", "--data", "text.txt", "--out", "lm", "--data.length=16", *tiny) == 0
     rows = ["1\tto\t_\tX\t_\t_\t2\tdep\t_\t_", "2\tbe\t_\tX\t_\t_\t0\troot\t_\t_", "3\tor\t_\tX\t_\t_\t2\tdep\t_\t_"]
-    (here / "t.conllu").write_text("\n".join(rows) + "\n\n")
+    (here / "t.conllu").write_text(("\n".join(rows) + "\n\n") * 2)
     assert regard("study", "heads", "lm", "--out", "s", "--trees", "t.conllu", "--batches", 1) == 0
     assert re.search(r"silencing 2 heads one by one: about 0:0\d\n", capsys.readouterr().err)
     [found] = json.loads((here / "s" / "heads.json").read_text())
     assert len(found["heads"]) == 2
-    assert found["offset"] == [-1, 1.0], "only the word that hangs from one before it is asked for"
+    [every] = found["relations"]
+    assert (every["name"], every["words"]) == ("all", 1), "only the word that hangs from one before it is asked for"
+    assert (every["offset"], every["by_offset"]) == (-1, 1.0)
     assert "delimiter" in (here / "s" / "report.md").read_text()
 
 

@@ -77,6 +77,22 @@ def test_what_may_stand_in_a_gap_is_one_visible_piece_of_a_line(tokenizer: Token
         assert word.strip() or not gaps.words
 
 
+@pytest.mark.parametrize("name", ["bpe", "wordpiece", "unigram"])
+def test_after_a_space_only_a_word_may_begin(name: str):
+    gaps = Gaps(TRAINED[name])
+    text = "[MASK] cat [MASK] on[MASK] the [MASK] [MASK]"
+    begins = [own == gaps.alone for own in gaps.allowed(text)]
+    assert begins == [False, True, False, True, True], "the first of a text follows nothing"
+    for token in (token for token, may in enumerate(gaps.alone) if may):
+        [before] = gaps.tokenizer.encode(["cat"])[0][-1:]
+        assert not gaps.word(before, token)[1] or not gaps.word(before, token)[0].isalnum()
+
+
+def test_where_spaces_are_letters_gaps_take_anything():
+    gaps = Gaps(TRAINED["characters"])
+    assert gaps.allowed("a [MASK]") == [gaps.fitting]
+
+
 @every_kind
 def test_special_tokens_cannot_be_typed(tokenizer: Tokenizer):
     for text in ("<s>", "a<mask>b", "</s> <pad>", "<unk>"):
