@@ -102,7 +102,7 @@ def test_a_kind_alone_means_its_defaults():
     ("data", "words"),
     [
         ({"name": "x", "sise": 3}, ["sise", "did you mean 'size'?"]),
-        ({"name": "x", "shape": {"kind": "Square", "sid": 3}}, ["shape.sid", "did you mean 'side'?"]),
+        ({"name": "x", "shape": {"kind": "Square", "sid": 3}}, ["shape.sid", "did you mean 'shape.side'?"]),
         ({"name": "x", "zzz": 3}, ["zzz", "known: ", "loud", "marks"]),
         ({"name": "x", "shape": "Sqare"}, ["shape", "'Sqare'", "did you mean 'Square'?"]),
         ({"name": "x", "shape": "square"}, ["shape", "did you mean 'Square'?"]),

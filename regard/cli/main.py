@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
@@ -18,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
+        import_parts()
         code = run_words(words)
         sys.stdout.flush()  # so that a reader who has gone is noticed here
     except BrokenPipeError:  # the reader of our output has seen enough
@@ -30,6 +32,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         code = complain(error)
     sys.exit(code)
+
+
+def import_parts() -> None:
+    """Modules that the user names in REGARD_PARTS, with parts of his own; found beside him or installed."""
+    names = os.environ.get("REGARD_PARTS", "").split()
+    if names:
+        sys.path.insert(0, os.getcwd())
+    for name in names:
+        try:
+            import_module(name)
+        except Exception as error:
+            raise ConfigError(f"REGARD_PARTS: {name} cannot be imported ({type(error).__name__}: {error})") from error
 
 
 def run_words(words: list[str]) -> int:

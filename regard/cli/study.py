@@ -71,7 +71,7 @@ def study_ablate(
         seeds=seeds,
         budget=budget,
         steps=steps,
-        only=only,
+        only=tuple(name for word in only for name in word.split(",") if name),
         settings={**columns_setting(columns), **(changes or {})},
     )
     ablate(asked, out, processes, say)

@@ -231,9 +231,11 @@ def translate(
     for number, (text, best) in enumerate(zip(texts, found, strict=True), 1):
         for one in best[:nbest]:
             cells = [str(number)] if nbest > 1 else []
-            cells += [f"{one.score:.4f}"] if scores or nbest > 1 else []
+            cells += [f"{one.score or 0:.4f}"] if scores or nbest > 1 else []  # of a blank line nothing was searched
             cells.append(one.text)
-            if align:
+            if align and not text.strip():
+                cells.append("")
+            elif align:
                 tree = parses[number - 1] if parses else None
                 cells.append(" ".join(f"{read}-{word}" for read, word in loaded.align(text, one.text, tree)))
             print("\t".join(cells))

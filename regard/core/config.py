@@ -4,7 +4,9 @@ A field whose type is a union of configs is written with the class's name under 
 
     attention: {kind: BigBird, block: 64}        or, with every default,        attention: BigBird
 
-The union is the table of variants; there is no registry beside it.
+The union is the table of variants; there is no registry beside it. A part of your own joins it by inheritance: a config
+that is a subclass of a variant may stand wherever that variant may. It is known once its module is imported; no file
+that is read imports anything.
 """
 
 import dataclasses
@@ -100,15 +102,17 @@ def override(config: Config, changes: Mapping[str, Any], kind: Any = None) -> Co
 
 
 def _unknown(key: str, known: Mapping[str, Any]) -> str:
-    last = key.rsplit(".", 1)[-1]
-    return f"unknown key {key!r}; {did_you_mean(last, set(known) - {'kind'})}"
+    above, dot, last = key.rpartition(".")
+    return f"unknown key {key!r}; {did_you_mean(last, set(known) - {'kind'}, above + dot)}"
 
 
 def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
     if data is None and type(None) in members:
         return None
     plain = [m for m in members if not dataclasses.is_dataclass(m) and m is not type(None)]
-    configs: dict[str, Any] = {m.__name__: m for m in members if isinstance(m, type) and dataclasses.is_dataclass(m)}
+    variants = [m for m in members if isinstance(m, type) and dataclasses.is_dataclass(m)]
+    configs: dict[str, Any] = {one.__name__: one for own in variants for one in _heirs(own)}
+    configs |= {own.__name__: own for own in variants}  # whose names nobody takes from them
     if configs and isinstance(data, str):
         data = {"kind": data}
     if configs and isinstance(data, Mapping):
@@ -121,6 +125,13 @@ def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
     if len(plain) == 1:
         return from_dict(plain[0], data, where)
     raise ConfigError(f"{where}: expects one of {', '.join(configs) or members}, not {reprlib.repr(data)}")
+
+
+def _heirs(kind: type) -> list[type]:
+    """Configs that were made from this one, in modules that have been imported."""
+    below: list[type] = kind.__subclasses__()
+    own = [one for one in below if dataclasses.is_dataclass(one)]
+    return [*own, *(heir for one in own for heir in _heirs(one))]
 
 
 def _read_config(kind: Any, data: Any, where: str) -> Any:

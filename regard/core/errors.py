@@ -46,10 +46,10 @@ def not_negative(**settings: float) -> None:
             raise ConfigError(f"{name}: must be at least 0, not {value}")
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of an error line about an unknown word: the nearest known one, or all of them."""
+def did_you_mean(word: str, known: Iterable[str], before: str = "") -> str:
+    """The end of an error line about an unknown word: the nearest known one (after what stands before it), or all."""
     known = sorted(known)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if not close:  # "bigbird" for "BigBird" is far in letters and near in meaning
         close = [name for name in known if name.lower() == word.lower()]
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+    return f"did you mean {before + close[0]!r}?" if close else f"known: {', '.join(known)}"

@@ -1,5 +1,6 @@
 """Labelled texts: a file with a label and a text in each row."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from regard.parts.positions import Places
 from regard.text import BPE, Tokenizer, Tokenizing
 
 FIELDS = ("label", "text")
+SURELY_LABELS = 20  # so many may be labels of few texts
 Labelled = tuple[int, list[int]]  # number of the label, tokens of the text
 
 
@@ -92,6 +94,9 @@ def labels_of(rows: Sequence[Row]) -> tuple[str, ...]:
     labels = tuple(sorted({row.fields[0] for row in rows}))
     if len(labels) < 2:
         raise UserError(f"{rows[0].file}: every row has the label {labels[0]!r}; there must be two to tell apart")
+    if len(labels) > max(SURELY_LABELS, len(rows) / 2):
+        told = f"{len(labels):,} labels for {len(rows):,} texts; of the two columns the label comes first"
+        print(f"note: {rows[0].file}: {told}", file=sys.stderr)
     return labels
 
 

@@ -125,6 +125,10 @@ def _labels(config: Any) -> int:
 
 def _family_for(config: Any) -> Family:
     """The family whose config.json can say what ours says."""
+    for name in ("attention", "position", "feed", "norm", "wiring"):
+        kind = type(getattr(config, name, None))
+        if not kind.__module__.startswith(("regard.", "builtins")):
+            raise ConfigError(f"{name}: {kind.__name__}, a part of your own, has no place in a Hugging Face folder")
     if isinstance(config, BERT):
         return FAMILIES["bert"]
     if isinstance(config, ViT):

@@ -10,6 +10,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from regard.core.config import from_dict, to_dict
+from regard.core.errors import ConfigError
 from regard.core.files import write_text
 from regard.recipes.plan import Plan, describe
 from regard.run import CARD, TOKENIZER, Run, RunFolder, load_run
@@ -50,6 +52,7 @@ def make_run(
                 folder.check_free(overwrite=overwrite, instead="go on with --resume, ")
         ready = stack.enter_context(prepare(ranks))
         plan = ready.plan
+        _check_kinds(plan)
         torch.manual_seed(plan.training.seed)
         model = plan.model.build()
         model.load_state_dict(dict(ready.weights), strict=False)
@@ -71,6 +74,14 @@ def make_run(
         report = loop.run()
         _finish(ready, report, folder, ranks)
     return report
+
+
+def _check_kinds(plan: Plan) -> None:
+    """Refuse a part that could be trained but not be read again."""
+    try:
+        from_dict(Plan, to_dict(plan))
+    except ConfigError as error:
+        raise ConfigError(f"{error}; a part of your own must inherit from the one whose place it takes") from None
 
 
 def _finish(ready: Prepared, report: Report, folder: RunFolder, ranks: Ranks) -> None:

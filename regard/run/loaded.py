@@ -55,7 +55,11 @@ class Run:
         _listed(texts)
         parses = self._parses(texts, trees)
         at_least(1, longest=longest)
-        return write_targets(self.model, self._translates(), texts, longest, beam=beam, trees=parses)
+        tokenizer = self._translates()
+        if parses is not None:
+            return write_targets(self.model, tokenizer, texts, longest, beam=beam, trees=parses)
+        said = iter(write_targets(self.model, tokenizer, [text for text in texts if text.strip()], longest, beam=beam))
+        return [next(said) if text.strip() else [Written("")] for text in texts]  # of nothing, nothing is invented
 
     def score(self, pairs: list[tuple[str, str]], trees: Trees | None = None) -> list[float]:
         """The log-probability for each token of the targets of these pairs."""
@@ -200,7 +204,8 @@ def read_model(path: Path) -> tuple[Model, Task | None]:
         config = from_dict(Model, settings.get("model"), "model")
         task = from_dict(Task | None, settings.get("task"), "task")
     except ConfigError as error:
-        raise ConfigError(f"{path / CONFIG}: {error}") from None
+        own = "; a part of your own is known once its module is imported (REGARD_PARTS names modules to import)"
+        raise ConfigError(f"{path / CONFIG}: {error}{own if 'unknown kind' in str(error) else ''}") from None
     if not (path / WEIGHTS).exists():
         raise UserError(f"{path}: has no {WEIGHTS} yet; let training reach its first check, or go on with --resume")
     return config, task

@@ -107,7 +107,8 @@ def ablate(asked: Ablation, out: Path, processes: int | None, say: Callable[[str
         variants = Variants.of(rate.of(base), read, asked.only).without(slow)
         jobs = _jobs(variants, asked.seeds, settled)
         outcomes = _by_name(jobs, run_jobs(folder, jobs, processes, say))
-        found = Found(asked, variants.plans[BASE], variants.changes, variants.left_out, settled, outcomes, rate)
+        base = jobs[0].plan  # with its budget
+        found = Found(asked, base, variants.changes, variants.left_out, settled, outcomes, rate)
         report_ablation(folder.path, found)
         say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
 

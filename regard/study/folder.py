@@ -67,10 +67,13 @@ class StudyFolder:
             self._write({"asked": wanted})
             return self
         before = self._read().get("asked")
-        if before != wanted and not (self.path / "plans").exists():  # nothing has come of it yet
+        begun = any((self.path / one).exists() for one in ("plans", "report.md"))
+        if before != wanted and not begun:  # nothing has come of it yet
             self._write({"asked": wanted})
         elif before != wanted:
             before = before if isinstance(before, dict) else {}
+            if before.keys() != wanted.keys():
+                raise UserError(f"{self.path}: holds a study of another kind; choose another folder")
             key = next((key for key in {**before, **wanted} if before.get(key) != wanted.get(key)), "asked")
             raise UserError(
                 f"{self.path}: holds a study with {key} {before.get(key)!r}, not {wanted.get(key)!r}; "

@@ -59,8 +59,12 @@ def find_rate(
     if not jobs:
         return Rate(own)
     tried: dict[float, float | None] = {}
+
+    def say_part(line: str) -> None:
+        say(line.partition("; about ")[0])  # the time left would be that of these runs alone
+
     while jobs:
-        outcomes = run_jobs(folder, jobs, processes, say)
+        outcomes = run_jobs(folder, jobs, processes, say_part)
         tried |= {job.plan.training.optimiser.rate: outcomes[job.key].loss for job in jobs}
         jobs = [_job(plan, rate) for rate in _beyond(tried) if own / FARTHEST <= rate <= own * FARTHEST]
     if all(loss is None for loss in tried.values()):

@@ -1,6 +1,8 @@
 """Stopping well: the first Ctrl-C or SIGTERM asks the loop to finish its step and save; the second ends at once."""
 
+import os
 import signal
+import sys
 import threading
 from types import FrameType
 
@@ -24,4 +26,6 @@ class StopRequest:
 
     def _hear(self, number: int, _: FrameType | None) -> None:
         self.signal = number
+        if os.environ.get("RANK", "0") == "0":
+            print("\nstopping: this step is finished and saved first; a second time ends at once", file=sys.stderr)
         signal.signal(number, signal.SIG_DFL)

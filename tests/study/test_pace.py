@@ -60,8 +60,8 @@ def test_minutes_become_equal_steps_or_equal_minutes(plan: Plan, budget: str):
     settled = _settle(asked, 100.0, variants, paces)
     if budget == "tokens":
         assert list(settled["slow"]) == ["window"]
-        assert settled["steps"] == int((100 - 3 * 5) / (3 * 0.115)), "three seeds of the base remain"
+        assert settled["steps"] == int((100 - 7 * 5) / (7 * 0.115)), "three seeds of the base, and four rates"
     else:
         assert not settled["slow"]
-        assert 60 * settled["minutes"] == pytest.approx((100 - 4 * 5) / 4)
+        assert 60 * settled["minutes"] == pytest.approx((100 - 8 * 5) / 8)
     assert variants.without(settled["slow"]).left_out.keys() == settled["slow"].keys()
