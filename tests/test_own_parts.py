@@ -46,16 +46,6 @@ class Louder(Full):
         return Full(scale=self.times * size**-0.5).build(heads, size)
 
 
-@dataclass(frozen=True)
-class Stranger:
-    """Builds an attention, but inherits from none."""
-
-    hides_future = takes_bias = looks_across = True
-
-    def build(self, heads: int, size: int):
-        return Full().build(heads, size)
-
-
 def small_plan(attention: object) -> Plan:
     plan = dates()
     model = replace(plan.model, width=16, heads=2, layers=1, attention=attention)
@@ -84,9 +74,31 @@ def test_a_run_with_a_part_of_ones_own_is_trained_and_read(tmp_path: Path):
     assert load_run(tmp_path / "own").config.attention == Louder(times=3.0)
 
 
+STRANGER = """
+from dataclasses import dataclass, replace
+from pathlib import Path
+from regard.parts import Full
+from regard.recipes import dates, train_translator
+
+@dataclass(frozen=True)
+class Stranger:
+    hides_future = takes_bias = looks_across = True
+
+    def build(self, heads, size):
+        return Full().build(heads, size)
+
+plan = dates()
+train_translator(replace(plan, model=replace(plan.model, attention=Stranger())), Path("own"))
+"""
+
+
 def test_a_part_that_could_not_be_read_again_is_refused_before_training(tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"unknown kind 'Stranger'.*must inherit from the one whose place it takes"):
-        train_translator(small_plan(Stranger()), tmp_path / "own")
+    """In a process of its own: here every type is checked, and where users are none is."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    asked = [sys.executable, "-c", STRANGER]
+    told = subprocess.run(asked, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False).stderr
+    assert "unknown kind 'Stranger'" in told
+    assert told.rstrip().endswith("a part of your own must inherit from the one whose place it takes")
     assert not (tmp_path / "own").exists()
 
 
