@@ -32,7 +32,7 @@ def load_table(path: str | Path) -> "Estimator":
 
     if not holds_table(path):
         read_config(Path(path))
-        raise UserError(f"{path}: holds no table; `regard fit` makes a run that does")
+        raise UserError(f"{path}: holds no table, as `regard fit` makes one; `regard show {path}` tells what it does")
     found = load_kept(Path(path))
     if isinstance(found, NPTImputer):
         raise UserError(f"{path}: fills gaps and predicts nothing; use it in Python: regard.load({str(path)!r})")

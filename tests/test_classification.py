@@ -107,6 +107,16 @@ def test_rows_without_a_label_and_a_single_label_are_refused(tmp_path: Path, cap
     assert not (tmp_path / "run").exists()
 
 
+def test_texts_where_labels_should_be_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "x.tsv").write_text("".join(f"a text of its own, {n}\tgood\n" for n in range(60)) * 2)
+    words = ["--out", tmp_path / "run", "--train", tmp_path / "x.tsv", *SMALL, "--steps=1"]
+    assert regard("train", "classify", *words) == 0
+    assert "labels for 120 texts" not in capsys.readouterr().err, "each label has two texts"
+    (tmp_path / "x.tsv").write_text("".join(f"a text of its own, {n}\tgood\n" for n in [*range(60), *range(10)]))
+    assert regard("train", "classify", *words, "--overwrite") == 0
+    assert "x.tsv: 60 labels for" in capsys.readouterr().err
+
+
 def test_other_runs_name_no_labels(tmp_path: Path):
     from tests.train.tiny import train_tiny
 

@@ -101,7 +101,7 @@ def test_help_breaks_lines_where_the_screen_ends_and_speaks_of_settings_only_whe
         (["train", "dates", "--ot", "x"], 2, "Did you mean --out instead of --ot?"),
         (["show"], 2, "show: RUN is missing; `regard show --help` tells what it is"),
         (["train", "dates", "--out", "x", "--ressume"], 2, "Did you mean --resume?"),
-        (["train", "dates", "--out", "x", "--model.layerz", "3"], 2, "'model.layerz'; did you mean 'layers'?"),
+        (["train", "dates", "--out", "x", "--model.layerz", "3"], 2, "'model.layerz'; did you mean 'model.layers'?"),
         (["train", "dates", "--out", "x", "--modl.layers", "3"], 2, "'modl'; did you mean 'model'?"),
         (
             ["train", "dates", "--out", "x", "--model.layers", "many"],
@@ -251,7 +251,7 @@ def test_every_translating_model_trains_from_the_command_line(model: str, attent
     assert len(load_run(tmp_path / "x").translate(["3 mai 2020"])) == 1
 
 
-def test_export_writes_what_transformers_loads(tmp_path: Path):
+def test_export_writes_what_transformers_loads(tmp_path: Path, capsys: pytest.CaptureFixture):
     transformers = pytest.importorskip("transformers")
     tokenizer = Characters().train(["to be or not to be"])
     config = GPT(vocab=tokenizer.vocab, width=16, layers=2, heads=2, norm=RMSNorm(), feed=SwiGLU(), bias=False)
@@ -260,6 +260,7 @@ def test_export_writes_what_transformers_loads(tmp_path: Path):
     with pytest.raises(SystemExit) as ended:
         main(["export", str(tmp_path / "run"), "--to", "huggingface", "--out", str(tmp_path / "hf")])
     assert ended.value.code == 0
+    assert f"LlamaForCausalLM.from_pretrained({str(tmp_path / 'hf')!r})" in capsys.readouterr().out
     theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "hf")
     tokens = torch.tensor(tokenizer.encode(["not to be"]))
     with torch.no_grad():

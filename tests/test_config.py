@@ -186,11 +186,11 @@ class TestOverride:
         [
             ({"widht": 3}, ["widht", "did you mean 'width'?"]),
             ({"atention.scale": 3}, ["atention", "did you mean 'attention'?"]),
-            ({"attention.scael": 3}, ["attention.scael", "did you mean 'scale'?"]),
+            ({"attention.scael": 3}, ["attention.scael", "did you mean 'attention.scale'?"]),
             ({"width.scale": 3}, ["width.scale", "'width' has no settings below it"]),
             ({"query_norm.eps": 3}, ["query_norm.eps", "'query_norm' has no settings below it"]),
             ({"attention": "BigBrid"}, ["attention", "did you mean 'BigBird'?"]),
-            ({"attention": "BigBird", "attention.blok": 3}, ["attention.blok", "did you mean 'block'?"]),
+            ({"attention": "BigBird", "attention.blok": 3}, ["attention.blok", "did you mean 'attention.block'?"]),
             ({"width": "wide"}, ["width", "a whole number", "'wide'"]),
             ({"width": 30}, ["width 30", "heads 4"]),
             ({"": 3}, ["''"]),
@@ -240,7 +240,7 @@ class TestYaml:
         message = error_of(from_yaml, GPT, path)
         assert str(path) in message
         assert "attention.blok" in message
-        assert "'block'" in message
+        assert "'attention.block'" in message
 
     def test_any_language_may_be_written(self, tmp_path):
         picture, path = Picture(name="Größe 大小"), tmp_path / "config.yaml"

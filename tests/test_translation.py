@@ -43,6 +43,17 @@ def test_two_parallel_files_and_one_of_pairs_train_the_same_model(files: Path):
     assert len(load_run(files / "one").translate(["ein Hund", ""], longest=5)) == 2
 
 
+def test_a_blank_line_stays_blank(files: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    given = ["--train", files / "a.tsv", "--valid", files / "a.tsv"]
+    assert regard("train", "translate", "--out", files / "blank", *given, *SMALL) == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ein Hund\n\n  \nein Hund\n")))
+    capsys.readouterr()
+    assert regard("translate", files / "blank", "--scores", "--align", "--longest", 5) == 0
+    first, blank, spaces, last = capsys.readouterr().out.splitlines()
+    assert first == last
+    assert (blank, spaces) == ("", "")
+
+
 def test_columns_are_called_as_the_user_says(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "a.csv").write_text("no,en,de\n" + "".join(f"{n},{en},{de}\n" for n, (de, en) in enumerate(PAIRS)))
     for out, data in (("csv", [tmp_path / "a.csv"]), ("tsv", [files / "a.tsv"])):

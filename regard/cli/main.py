@@ -8,7 +8,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from cyclopts import CycloptsError, MissingArgumentError
+from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from regard.cli.app import app
 from regard.core.errors import ConfigError, UserError
@@ -112,6 +112,8 @@ def complain(error: Exception) -> int:
         line, code = str(error), error.exit_code
     elif isinstance(error, MissingArgumentError):
         line, code = missing(error), 2
+    elif isinstance(error, UnusedCliTokensError):
+        line, code = f"{' '.join(error.unused_tokens or ())}: more words than the verb takes", 2
     elif isinstance(error, CycloptsError):
         line, code = str(error), 2
     elif isinstance(error, OSError):

@@ -115,5 +115,5 @@ def export(run: Path, *, to: Literal["huggingface"], out: Path) -> None:
     """
     from regard.interop import export_huggingface
 
-    export_huggingface(run, out)
-    print(f"wrote {out}: transformers loads it with AutoModel.from_pretrained({str(out)!r})")
+    architecture = export_huggingface(run, out)
+    print(f"wrote {out}: transformers loads it with {architecture}.from_pretrained({str(out)!r})")

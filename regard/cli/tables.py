@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from regard.cli.app import app
-from regard.core.errors import ConfigError, UserError
+from regard.core.errors import ConfigError, UserError, at_least
 
 Task = Literal["auto", "classify", "regress"]
 Mode = Literal["auto", "in_context", "trained"]
@@ -116,13 +116,11 @@ def predict(
     quantiles
         Of a predicted number, beside its mean.
     """
-    import pandas
-
     from regard.data.table_files import check_written, read_cells, read_table, table_text, write_table
     from regard.loading import load_table
     from regard.tables.frames import named
     from regard.tables.modes import check_levels
-    from regard.tables.predictions import check_kept, predictions
+    from regard.tables.predictions import beside, check_kept, predictions
 
     if out is not None:
         check_written(out)
@@ -132,11 +130,10 @@ def predict(
         frame = read_table(table)
         for line in estimator.columns_.surprises(frame):
             say(f"note: {line}")
-        if keep:  # refused before all rows are predicted
-            check_kept(keep, list(frame), list(predictions(estimator, frame.iloc[:1], quantiles)))
+        check_kept(keep, list(frame))
         found = predictions(estimator, frame, quantiles)
     if keep:
-        found = pandas.concat([read_cells(table, tuple(dict.fromkeys(keep))), found], axis=1)
+        found = beside(read_cells(table, tuple(dict.fromkeys(keep))), found)
     if out is None:
         print(table_text(found), end="")
     else:
@@ -167,6 +164,7 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5) -> None:
     from regard.tables.predictions import in_words, tell
     from regard.tables.words import evidence_grids
 
+    at_least(1, top=top)
     estimator, frame = load_table(run), read_table(table)
     if not 0 <= row < len(frame):
         raise ConfigError(f"--row {row}: {table} has {len(frame):,} rows, the first of which is 0")

@@ -224,18 +224,21 @@ def translate(
     loaded, texts = load_run(run), read_lines()
     search = Beam(beam) if beam != 1 else None
     parses = read_line_trees(trees, texts)
-    found = loaded.translations(texts, longest, beam=search, trees=parses)
+    asked = [text for text in texts if text.strip() or parses]  # of a blank line nothing is invented
+    found = loaded.translations(asked, longest, beam=search, trees=parses)
     if search is None and scores:
-        likely = loaded.score([(text, best[0].text) for text, best in zip(texts, found, strict=True)], parses)
+        likely = loaded.score([(text, best[0].text) for text, best in zip(asked, found, strict=True)], parses)
         found = [[replace(best[0], score=score)] for best, score in zip(found, likely, strict=True)]
-    for number, (text, best) in enumerate(zip(texts, found, strict=True), 1):
-        for one in best[:nbest]:
+    answers = iter(found)
+    for number, text in enumerate(texts, 1):
+        if not text.strip() and not parses:
+            print()
+            continue
+        for one in next(answers)[:nbest]:
             cells = [str(number)] if nbest > 1 else []
-            cells += [f"{one.score or 0:.4f}"] if scores or nbest > 1 else []  # of a blank line nothing was searched
+            cells += [f"{one.score:.4f}"] if scores or nbest > 1 else []
             cells.append(one.text)
-            if align and not text.strip():
-                cells.append("")
-            elif align:
+            if align:
                 tree = parses[number - 1] if parses else None
                 cells.append(" ".join(f"{read}-{word}" for read, word in loaded.align(text, one.text, tree)))
             print("\t".join(cells))

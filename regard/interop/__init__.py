@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import UserError
+from regard.core.files import read_json
 from regard.interop.folder import has_file
 from regard.interop.image_task import image_task, write_image_task
 from regard.interop.tokenizer import read_tokenizer
@@ -51,8 +52,8 @@ def _tokenizer(path: Path, config: Model) -> tuple[Tokenizer | None, dict[str, s
         return None, {"no_tokenizer": str(error)}
 
 
-def export_huggingface(run: Path, out: Path) -> None:
-    """A run folder as a Hugging Face folder."""
+def export_huggingface(run: Path, out: Path) -> str:
+    """A run folder as a Hugging Face folder; gives the class of `transformers` that its model is one of."""
     from regard.interop import huggingface
 
     loaded = load(run)
@@ -67,3 +68,4 @@ def export_huggingface(run: Path, out: Path) -> None:
     huggingface.write(loaded.config, loaded.model, out, tokenizer if tokenizer.exists() else None, extra)
     if isinstance(loaded.task, ClassifyImages) and isinstance(loaded.config, ViT):
         write_image_task(out, loaded.config, loaded.task)
+    return str(read_json(out / "config.json")["architectures"][0])

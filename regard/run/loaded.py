@@ -55,11 +55,7 @@ class Run:
         _listed(texts)
         parses = self._parses(texts, trees)
         at_least(1, longest=longest)
-        tokenizer = self._translates()
-        if parses is not None:
-            return write_targets(self.model, tokenizer, texts, longest, beam=beam, trees=parses)
-        said = iter(write_targets(self.model, tokenizer, [text for text in texts if text.strip()], longest, beam=beam))
-        return [next(said) if text.strip() else [Written("")] for text in texts]  # of nothing, nothing is invented
+        return write_targets(self.model, self._translates(), texts, longest, beam=beam, trees=parses)
 
     def score(self, pairs: list[tuple[str, str]], trees: Trees | None = None) -> list[float]:
         """The log-probability for each token of the targets of these pairs."""
@@ -77,7 +73,7 @@ class Run:
 
     def _translates(self) -> Tokenizer:
         if not isinstance(self.config, FromSource):
-            raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which does not translate")
+            raise UserError(f"{self.path}: does not translate; `regard show {self.path}` tells what it does")
         return self.words("it translates tokens but no text")
 
     def summarise(self, texts: Sequence[str], longest: int = 128, *, beam: Beam | None = None) -> list[str]:

@@ -62,13 +62,21 @@ class StudyFolder:
         self._refuse_foreign()
         self.path.mkdir(parents=True, exist_ok=True)
         self._take_lock()
-        wanted = json.loads(json.dumps(dict(asked)))
+        try:
+            self._agree(json.loads(json.dumps(dict(asked))))
+        except UserError:
+            self.__exit__()
+            raise
+        return self
+
+    def _agree(self, wanted: Mapping[str, Any]) -> None:
+        """Refuse a question other than that which the folder was taken for, once anything has come of it."""
         if not (self.path / SETTINGS).exists():
             self._write({"asked": wanted})
-            return self
+            return
         before = self._read().get("asked")
         begun = any((self.path / one).exists() for one in ("plans", "report.md"))
-        if before != wanted and not begun:  # nothing has come of it yet
+        if before != wanted and not begun:
             self._write({"asked": wanted})
         elif before != wanted:
             before = before if isinstance(before, dict) else {}
@@ -79,7 +87,6 @@ class StudyFolder:
                 f"{self.path}: holds a study with {key} {before.get(key)!r}, not {wanted.get(key)!r}; "
                 "repeat its command to go on, or choose another folder"
             )
-        return self
 
     def __enter__(self) -> "StudyFolder":
         return self

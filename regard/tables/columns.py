@@ -95,12 +95,14 @@ class Columns:
             return [(column, frame.iloc[:, i].rename(column.name)) for i, column in enumerate(self.columns)]
         places = {name: place for place, name in enumerate(_names(frame))}
         for column in self.columns:
-            if column.name not in places:
+            if column.name not in places and column.filled:
                 told = f"the table has no column {column.name!r}; {nearest(column.name, list(places))}"
                 raise ConfigError(
                     told if told.endswith("?") else f"{told}; if it is not known, add it with empty cells"
                 )
-        return [(column, frame.iloc[:, places[column.name]].rename(column.name)) for column in self.columns]
+        nothing = pd.Series(np.nan, index=frame.index)  # of a column that held nothing, and need not be there
+        cells = [frame.iloc[:, places[one.name]] if one.name in places else nothing for one in self.columns]
+        return [(column, own.rename(column.name)) for column, own in zip(self.columns, cells, strict=True)]
 
 
 def name_features(estimator: Any, columns: Columns) -> None:

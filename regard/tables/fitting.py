@@ -59,7 +59,7 @@ def fit_table(
         say(f"learning {len(learned):,} rows, to be measured by {len(held_out):,} others")
         brief = replace(way, time_limit=FOR_THE_SCORE * way.time_limit)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the score says it
+            warnings.simplefilter("ignore")  # the score says it, and what learns all rows says the rest
             estimator = brief.estimator(problem).fit(problem.features.iloc[learned], problem.target.iloc[learned])
         scores = score(estimator, problem.features.iloc[held_out], problem.target.iloc[held_out])
         if not _learned(scores, problem, learned, held_out):

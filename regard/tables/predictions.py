@@ -45,13 +45,17 @@ def tell(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: S
     return [Told(target, *own, classifies) for target, own in zip(targets, found, strict=True)]
 
 
-def check_kept(names: Sequence[str], table: Sequence[str], predicted: Sequence[str]) -> None:
-    """Refuse columns to stand before the predictions that are not there, or are called as those are."""
+def check_kept(names: Sequence[str], table: Sequence[str]) -> None:
+    """Refuse columns to stand before the predictions that are not there."""
     for name in names:
         if name not in table:
             raise ConfigError(f"--keep {name}: the table has no such column; {did_you_mean(name, table)}")
-        if name in predicted:
-            raise ConfigError(f"--keep {name}: a column of the predictions is called so; rename it in the table")
+
+
+def beside(kept: pd.DataFrame, predicted: pd.DataFrame) -> pd.DataFrame:
+    """Both; where a column of each has one name, as the target has, that of the table is marked."""
+    kept = kept.rename(columns={name: f"{name} (in the table)" for name in kept if name in predicted})
+    return pd.concat([kept, predicted], axis=1)
 
 
 def predictions(

@@ -17,6 +17,7 @@ from regard.tables.frames import named
 
 Task = Literal["auto", "classify", "regress"]
 FEW = 10  # different whole numbers that count as classes
+NEARLY_ALL = 0.9  # of the cells, for the others to be mistakes
 ROWS_OF_EACH = 5  # and how many rows each then has, on average
 
 
@@ -67,15 +68,17 @@ def pose(
 def _task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> tuple[bool, str]:
     """Whether the target names classes, and why."""
     if task != "auto":
-        return task == "classify", f"as --task {task} says"
+        return task == "classify", f"--task {task} says so"
     if kind is not None:
-        return kind == "category", f"as --kind {cells.name}={kind} says"
+        return kind == "category", f"--kind {cells.name}={kind} says so"
     found = Column.learn(cells).kind
     distinct = cells.nunique()
     if found == "date":
         raise UserError(f"{path}: {cells.name!r} holds dates; turn them into days, or say --task classify")
     if found == "category":
         if len(cells) > 50 and distinct > 0.5 * len(cells):
+            if told := _nearly_numbers(cells):
+                raise UserError(f"{path}: {cells.name!r}: {told}; empty such cells, and their rows are left out")
             raise UserError(
                 f"{path}: {cells.name!r} holds {distinct:,} different texts in {len(cells):,} rows, which are no "
                 "classes; say --task classify if they are"
@@ -85,6 +88,16 @@ def _task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> tuple[b
     if distinct <= FEW and len(cells) >= ROWS_OF_EACH * distinct and (numbers == numbers.round()).all():
         return True, f"it holds only {distinct} different whole numbers; --task regress if they are amounts"
     return False, f"it holds {distinct:,} different numbers"
+
+
+def _nearly_numbers(cells: pd.Series) -> str:
+    """That most cells are numbers, and one that is not; nothing where it is otherwise."""
+    numbers = pd.to_numeric(cells.map(str), errors="coerce").notna()
+    if numbers.mean() < NEARLY_ALL:
+        return ""
+    wrong = cells[~numbers]
+    where = f"row {wrong.index[0]} (counted from 0) holds {str(wrong.iloc[0])[:40]!r}"
+    return f"{numbers.sum():,} of {len(cells):,} cells are numbers, but {where}"
 
 
 def _labels(cells: pd.Series) -> pd.Series:

@@ -72,7 +72,7 @@ def _nearly(texts: pd.Series) -> str:
         others = ", ".join(repr(text[:30]) for text in texts[~numbers].unique()[:3])
         told = f"{numbers.sum():,} of {len(texts):,} cells are numbers, but not {others}"
         return f"{told}: so all are read as text; empty such cells to have numbers"
-    if like_dates(texts).mean() >= MOST:
+    if like_dates(texts).mean() >= MOST and texts.str.replace(r"\d", "0", regex=True).nunique() > 1:
         return "its cells look like dates, but not all of one form, and are read as text; write all as 2024-12-31"
     return ""
 

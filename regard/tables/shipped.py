@@ -20,7 +20,7 @@ def table_reader(run: str | Path | None = None) -> InContextModel:
     try:
         config = from_dict(InContext, read_config(folder).get("model"), "model")
     except ConfigError as error:
-        raise ConfigError(f"{folder / CONFIG}: is not of `regard pretrain tables` ({error})") from None
+        raise ConfigError(f"{folder / CONFIG}: is not of `regard pretrain tables` ({str(error)[:80]})") from None
     model = config.build()
     halves = tensors.load(folder / WEIGHTS)
     set_weights(model, {name: value.float() for name, value in halves.items()}, folder / WEIGHTS)

@@ -64,13 +64,14 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Re
     ]
     few = columns[: 2 * MOST_SHOWN]
     left = f"; {len(columns) - len(few):,} more moved it less" if len(columns) > len(few) else ""
+    others = f"; shown with the {len(shown)} columns that mattered most" if len(columns) > len(shown) else ""
     title = "Known rows that it was told by" if evidence.voted else "Known rows that it looked at most"
     return [
         Group(
             grid("What mattered in this row", ("column", "cell", "weight"), few),
             Text(f"weight: how far the answer moves when the cell is hidden, as a share{left}"),
         ),
-        Group(grid(title, ("row", "weight", target, *shown), known), Text(_about_rows(evidence))),
+        Group(grid(title, ("row", "weight", target, *shown), known), Text(_about_rows(evidence) + others)),
     ]
 
 

@@ -70,9 +70,12 @@ def all_answers(desk: Desk, given: Given | None) -> dict[str, Any]:
         except UserError as error:  # its weights cannot be read, which is found out here
             run |= {"problem": str(error), "kind": None}
             continue
-        if given is None or run["kind"] is None or not given.suits(run["kind"]):
+        own = given
+        if own is None and run["kind"] == "row":  # what the served page begins with
+            own = Given(row={column["name"]: column["value"] for column in run["columns"]})
+        if own is None or run["kind"] is None or not own.suits(run["kind"]):
             continue
-        answers[f"{start}/record"] = found = desk.record(number, given)
+        answers[f"{start}/record"] = found = desk.record(number, own)
         if found["kind"] == "looks":
             answers |= recorded_answers(desk, found)
     return answers

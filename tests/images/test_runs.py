@@ -167,7 +167,7 @@ def test_what_cannot_be_meant_is_told_before_anything_is_written(run: Path, tmp_
         (["--model", "GPT", "--model.vocab=5"], 2, "GPT does not read images; choose ViT"),
         (["--model.image=13"], 2, "13 is not divisible by 2, by which the stem shrinks"),
         (["--model.patch=3"], 2, "patch 3 is not divisible by 2"),
-        (["--data.augment.flp=0.5"], 2, "did you mean 'flip'?"),
+        (["--data.augment.flp=0.5"], 2, "did you mean 'data.augment.flip'?"),
     ):
         words = [word for word in data if not ("GPT" in more and str(word).startswith("--model."))]
         assert regard("train", "image", "--out", tmp_path / "x", *words, *more) == code

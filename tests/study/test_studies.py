@@ -223,6 +223,12 @@ def test_heads_of_a_run_with_trees(here: Path, capsys: pytest.CaptureFixture[str
     assert (every["name"], every["words"]) == ("all", 1), "only the word that hangs from one before it is asked for"
     assert (every["offset"], every["by_offset"]) == (-1, 1.0)
     assert "delimiter" in (here / "s" / "report.md").read_text()
+    before = (here / "s" / "report.md").read_bytes()
+    assert regard("study", "heads", "lm", "--out", "s", "--batches", 1) == 1, "that is another question"
+    assert "holds a study with trees ['t.conllu'], not []" in capsys.readouterr().err
+    assert regard("study", "ablate", "--task", "lm", "--data", "text.txt", "--out", "s", "--steps", 4) == 1
+    assert "s: holds a study of another kind" in capsys.readouterr().err
+    assert (here / "s" / "report.md").read_bytes() == before
 
 
 def test_a_folder_that_is_taken_is_refused_before_heads_are_measured(here: Path, monkeypatch: pytest.MonkeyPatch):

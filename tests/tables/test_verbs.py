@@ -174,13 +174,33 @@ def test_predict_puts_columns_of_the_table_before_its_own(run: Path, houses: Pat
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "id,when,gap,price,price_q5,price_q50,price_q95"
     assert lines[8].startswith("007E7,05/04/2024,NA,"), "as the file has them"
-    for name, told in (
-        ("town", "--keep town: the table has no such column"),
-        ("price", "--keep price: a column of the predictions"),
-        ("price_q5", "--keep price_q5: a column of the predictions"),
-    ):
-        assert command("predict", run, houses, "--keep", name) == 2
-        assert told in capsys.readouterr().err
+    assert command("predict", run, houses, "--keep", "price", "price_q5") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("price (in the table),price_q5 (in the table),price,price_q5,"), "the truth beside it"
+    assert command("predict", run, houses, "--keep", "town") == 2
+    assert "--keep town: the table has no such column" in capsys.readouterr().err
+
+
+def test_a_column_that_held_nothing_need_not_be_there(run: Path, houses: Path, tmp_path: Path, capsys):
+    assert command("predict", run, houses) == 0
+    whole = capsys.readouterr().out
+    pd.read_csv(houses, dtype=str).drop(columns="nothing").to_csv(tmp_path / "less.csv", index=False)
+    assert command("predict", run, tmp_path / "less.csv") == 0
+    assert capsys.readouterr().out == whole
+
+
+def test_one_word_among_numbers_of_a_target_is_named(houses: Path, tmp_path: Path, capsys):
+    frame = pd.read_csv(houses, dtype=str)
+    frame.loc[9, "price"] = "unknown"
+    frame.to_csv(tmp_path / "bad.csv", index=False)
+    assert command("fit", tmp_path / "bad.csv", "--target", "price", "--out", tmp_path / "x", *QUICK) == 1
+    assert "58 of 59 cells are numbers, but row 9 (counted from 0) holds 'unknown'" in capsys.readouterr().err
+
+
+def test_dates_of_one_form_that_shall_be_categories_are_no_news(houses: Path, tmp_path: Path, capsys):
+    words = ["--target", "price", "--out", tmp_path / "x", "--kind", "built=category", *QUICK]
+    assert command("fit", houses, *words) == 0
+    assert "look like dates" not in capsys.readouterr().err
 
 
 def test_a_gap_where_gaps_are_common_is_no_news(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -563,7 +583,7 @@ def test_other_tables_and_other_runs_are_refused(
         refused(tmp_path / "nowhere", houses, "there is no such run folder", 1)
         (tmp_path / "text").mkdir()
         (tmp_path / "text" / "config.yaml").write_text("model: {kind: GPT, vocab: 3}\n")
-        refused(tmp_path / "text", houses, "holds no table; `regard fit` makes a run that does", 1)
+        refused(tmp_path / "text", houses, "holds no table, as `regard fit` makes one; `regard show", 1)
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_predicted(

@@ -78,6 +78,10 @@ def test_the_command_writes_a_file(runs: Runs, tables: tuple[Path, Path], tmp_pa
     found = kept((tmp_path / "t.html").read_text())["api/runs/0/record"]
     assert found["given"]["row"] == {"area": "120", "city": "Paris"}
     assert found["rows"]
+    assert regard("view", tables[0], "--export", tmp_path / "first.html") == 0
+    found = kept((tmp_path / "first.html").read_text())
+    begun = {column["name"]: column["value"] for column in found["api/runs"]["runs"][0]["columns"]}
+    assert found["api/runs/0/record"]["given"]["row"] == begun, "a row that is known, as the served page begins"
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ async function render() {
       await fill((room) => showTraining(room, runs, state, change), late);
       return;
     }
-    drawForm(parts.input, runs, state, { choose: change, give: (given) => change({ ...given, token: null }), send });
+    drawForm(parts.input, runs, state, { choose: (one) => { say(""); return change(one); }, give: (given) => change({ ...given, token: null }), send });
     if (!view.input) {
       parts.answers.replaceChildren();
       const shown = chosen().map((number) => ({ run: runs[number], number }));

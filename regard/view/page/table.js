@@ -32,7 +32,7 @@ function fields(run, state, cells) {
     const seen = run.columns[place].seen;
     return make("label", { title: seen }, make("span", {}, name), input);
   });
-  return make("section", { "aria-label": "Cells" }, make("h2", {}, "A row: change a cell, and see the prediction move"),
+  return make("section", { "aria-label": "Cells" }, make("h2", {}, isFile ? "A row" : "A row: change a cell, and see the prediction move"),
     make("div", { class: "cells" }, ...labels));
 }
 
