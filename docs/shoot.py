@@ -1,11 +1,12 @@
 """The pictures of the viewer on these pages, taken by a real browser: python docs/shoot.py table --runs runs
 
 A picture is taken of the file that `regard view --export` writes. SHOTS names the runs that each needs, as the pages on
-jobs make them: `lm`, `mt`, `rnn`, `houses`, `photos`; `image` shows the file that --photo names. playwright and a
-chromium must be there, as for the tests of the page.
+jobs make them: `lm`, `mt`, `rnn`, `houses`, `photos`; `image` shows the file that --photo names, and `training` the study
+`parts` (--runs studies). playwright and a chromium must be there, as for the tests of the page.
 """
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,7 @@ class Shot:
 
 PHOTO = "the file that --photo names"
 SENTENCE = ("--input", "Zwei große Hunde spielen im Schnee.")
+CHANGES = ["base", "muon", "no-feed-forward", "no-positions", "no-warm-up", "rnn"]
 SPEECH = """First Citizen:
 Before we proceed any further, hear me speak.
 
@@ -49,7 +51,7 @@ SHOTS = {
         ("lm",), ("--input", SPEECH), {"view": "head", "look": "decoder.2.attend", "token": "query-14"}, (750, 787)
     ),
     "positions": Shot(("lm",), (), {"view": "positions"}, (750, 860)),
-    "training": Shot(("mt", "rnn", "lm"), (), {"view": "training"}, (930, 615)),
+    "training": Shot(("parts",), (), {"view": "training", "groups": json.dumps(CHANGES)}, (930, 790)),
     "overview": Shot(("lm",), ("--input", "First Citizen:\nYou are all resolved ra"), {"view": "overview"}, (760, 760)),
     "table": Shot(
         ("houses",),
