@@ -1,8 +1,8 @@
 """The pictures of the viewer on these pages, taken by a real browser: python docs/shoot.py table --runs runs
 
 A picture is taken of the file that `regard view --export` writes. SHOTS names the runs that each needs, as the pages on
-jobs make them: `lm`, `mt`, `rnn`, `houses`, `photos`; `image` shows the file that --photo names, and `training` the study
-`parts` (--runs studies). playwright and a chromium must be there, as for the tests of the page.
+jobs make them: `lm`, `mt`, `rnn`, `houses`, `photos`; `image` shows the file that --photo names, and `training` the
+study `parts` (--runs studies). playwright and a chromium must be there, as for the tests of the page.
 """
 
 import argparse
@@ -51,7 +51,7 @@ SHOTS = {
         ("lm",), ("--input", SPEECH), {"view": "head", "look": "decoder.2.attend", "token": "query-14"}, (750, 787)
     ),
     "positions": Shot(("lm",), (), {"view": "positions"}, (750, 860)),
-    "training": Shot(("parts",), (), {"view": "training", "groups": json.dumps(CHANGES)}, (930, 790)),
+    "training": Shot(("parts",), (), {"view": "training", "groups": json.dumps(CHANGES)}, (1300, 668)),
     "overview": Shot(("lm",), ("--input", "First Citizen:\nYou are all resolved ra"), {"view": "overview"}, (760, 760)),
     "table": Shot(
         ("houses",),

@@ -48,6 +48,20 @@ def test_seeds_of_a_study_are_one_group_and_groups_are_chosen(runs: Runs, tmp_pa
         assert page.locator("figure[data-picture=training-rate_share]").count() == 0
 
 
+def test_where_there_is_less_room_a_chart_shrinks_and_keeps_its_shape(
+    runs: Runs, tmp_path: Path, watched: Watched
+) -> None:
+    study = save_study(tmp_path / "study", runs["gpt"], ("base",))
+    with served(*runs_in(study)) as (address, _):
+        page = watched.open(address)
+        canvas = page.locator("figure[data-picture=training-loss] canvas")
+        for room in (1400, 930, 400):
+            page.set_viewport_size({"width": room, "height": 800})
+            page.wait_for_timeout(100)
+            box = canvas.bounding_box()
+            assert abs(box["width"] / box["height"] - 640 / 300) < 0.02
+
+
 def test_a_link_leads_back_to_the_groups_and_the_axis(runs: Runs, tmp_path: Path, watched: Watched) -> None:
     study = save_study(tmp_path / "study", runs["gpt"], NAMES)
     with served(*runs_in(study)) as (address, _):

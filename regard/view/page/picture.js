@@ -31,7 +31,7 @@ export class Picture {
   now() {
     const [width, height] = this.size();
     this.canvas.style.width = `${width}px`;
-    this.canvas.style.height = `${height}px`;
+    this.canvas.style.aspectRatio = `${width} / ${height}`; // where there is less room it shrinks and keeps its shape
     this.draw(new CanvasPen(this.canvas, width, height), theme(), width, height);
   }
 
