@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def import_parts() -> None:
-    """Modules that the user names in REGARD_PARTS, with parts of his own; found beside him or installed."""
+    """Import the modules that REGARD_PARTS names, with parts of the user's own: in this folder, or installed."""
     names = os.environ.get("REGARD_PARTS", "").split()
     if names:
         sys.path.insert(0, os.getcwd())
