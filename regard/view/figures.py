@@ -215,7 +215,8 @@ def _curve(axes: "Axes", number: int, group: str, name: str, curves: Sequence[di
     style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)]}
     steps, mean, low, high = together(curves)
     stroke = STROKES[number // len(COLOURS) % len(STROKES)]
-    marker, width = "." if name == "valid" else "", 0.8 if name == "rate_rest" else 1.5
+    lonely = len(steps) == 1  # a line through one point is nothing
+    marker, width = "." if name == "valid" or lonely else "", 0.8 if name == "rate_rest" else 1.5
     axes.plot(steps, mean, label=group, marker=marker, alpha=0.8, linestyle=stroke, linewidth=width, **style)
     if len(curves) > 1:
         axes.fill_between(steps, low, high, alpha=0.18, linewidth=0, **style)

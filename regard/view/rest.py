@@ -42,7 +42,7 @@ def rest(estimator: Estimator, given: Given) -> Rest:
     )
     if isinstance(estimator, NPTClassifier):
         chances = tuple(sorted(chances, key=lambda one: -one[1]))
-    notes = tuple(estimator.columns_.surprises(frame))
+    notes = _notes(estimator.columns_.surprises(frame))
     if estimator.many_:
         notes += (f"of {len(estimator.answers_)} targets the first is shown; `regard explain` tells of all",)
     plain = answer if isinstance(answer, str) else answer.item() if hasattr(answer, "item") else answer
@@ -58,6 +58,14 @@ def rest(estimator: Estimator, given: Given) -> Rest:
     columns = tuple((str(name), float(weight)) for name, weight in evidence.columns.items())
     names, told = tuple(map(str, cells.columns)), in_words(first)
     return Rest(given, told, plain, first.target, chances, names, rows, columns, notes)
+
+
+def _notes(surprises: list[str]) -> tuple[str, ...]:
+    """Cells that were left open are told together: to leave them open is the person's choice."""
+    end = ": is empty"
+    left = [line.removesuffix(end) for line in surprises if line.endswith(end)]
+    others = tuple(line for line in surprises if not line.endswith(end))
+    return (*others, f"left open: {', '.join(left)}") if left else others
 
 
 def as_row(estimator: Estimator, cells: Mapping[str, str]) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from regard.text import Gaps
 from regard.view import record as module
 from regard.view.record import record
 from regard.view.recording import Given, Recording
+from regard.view.rest import _notes
 from tests.view.conftest import Runs
 
 TEXT = "to be, or not"
@@ -134,3 +135,9 @@ def test_a_run_without_a_tokenizer_is_named(runs: Runs) -> None:
     run = regard.load(runs["gpt"])
     with pytest.raises(UserError, match="no tokenizer"):
         record(Run(run.path, run.config, run.model), Given("x"))
+
+
+def test_cells_that_were_left_open_are_told_together():
+    told = _notes(["'a': is empty", "'b': 1 of 1 cells hold what training never saw: 'x'", "'c': is empty"])
+    assert told == ("'b': 1 of 1 cells hold what training never saw: 'x'", "left open: 'a', 'c'")
+    assert _notes([]) == ()
