@@ -37,7 +37,7 @@ class Run:
 
     path: Path
     config: Model
-    model: nn.Module
+    model: nn.Module = field(repr=False)  # a page of modules in every notebook otherwise
     task: Task | None = None
     tokenizer: Tokenizer | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)  # what another library's folder says beside the model
