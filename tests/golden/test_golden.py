@@ -1,0 +1,152 @@
+"""The first steps of every recipe, and predictions of the shipped table weights: equal to what they were."""
+
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import datasets
+
+from regard.data.dates import Dates
+from regard.recipes import (
+    Plan,
+    classifier,
+    dates,
+    filler,
+    image_classifier,
+    language,
+    own_table,
+    summariser,
+    table_reader,
+    train_classifier,
+    train_filler,
+    train_image_classifier,
+    train_language_model,
+    train_summariser,
+    train_table_reader,
+    train_translator,
+    translator,
+    tuned,
+)
+from regard.recipes.training import make_run
+from regard.run import read_metrics
+from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from tests.golden import inputs
+
+HERE = Path(__file__).parent
+LOSSES, TABLES = (json.loads((HERE / name).read_text()) for name in ("losses.json", "tables.json"))
+TOLERANCE = 1e-6
+
+
+def plan_of(name: str, root: Path) -> tuple[Plan, Callable[..., object]]:
+    train, valid = (str(inputs.pairs(root, "train", 600, 2)),), (str(inputs.pairs(root, "valid", 60, 3)),)
+    corpus, labelled = (str(inputs.corpus(root)),), (str(inputs.labelled(root)),)
+    if name == "classify_finetuned":
+        train_filler(shortened(filler(corpus)), root / "filled")
+    import importlib
+
+    own = importlib.import_module("regard.recipes.own_table")
+    plans: dict[str, tuple[Callable[[], Plan], Callable[..., object]]] = {
+        "dates": (lambda: replace(dates(), data=Dates(train=2000, valid=50, test=20)), train_translator),
+        "translate": (lambda: translator(train, valid), train_translator),
+        "translate_rnn_attention": (lambda: translator(train, valid, "rnn-attention"), train_translator),
+        "translate_rnn": (lambda: translator(train, valid, "rnn"), train_translator),
+        "summarise": (lambda: summariser(train, valid), train_summariser),
+        "lm": (lambda: language(corpus), train_language_model),
+        "fill": (lambda: filler(corpus), train_filler),
+        "classify": (lambda: classifier(labelled, ()), train_classifier),
+        "classify_finetuned": (lambda: tuned(classifier(labelled, ()), root / "filled"), train_classifier),
+        "image": (lambda: image_classifier((str(inputs.images(root)),), ()), train_image_classifier),
+        "table": (
+            lambda: own_table(str(inputs.table(root)), "price"),
+            lambda plan, out: make_run(lambda ranks: nullcontext(own.prepare(plan)), out),
+        ),
+        "pretrain_tables": (table_reader, train_table_reader),
+    }
+    plan, train_it = plans[name]
+    return plan(), train_it
+
+
+def shortened(plan: Plan) -> Plan:
+    """Five steps, in the precision that every machine has."""
+    training = replace(
+        plan.training,
+        steps=5,
+        epochs=None,
+        minutes=None,
+        log_every=1,
+        check_every=5,
+        precision="float32",
+        compile="never",
+    )
+    return replace(plan, training=training)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_first_steps(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setattr(sys.modules["regard.recipes.table_reader"], "HELD_OUT", 2)
+    plan, train = plan_of(name, tmp_path)
+    train(shortened(plan), tmp_path / "run")
+    assert steps_of(tmp_path / "run") == pytest.approx(LOSSES[name], rel=TOLERANCE, abs=TOLERANCE)
+
+
+def steps_of(run: Path) -> list[float]:
+    """The loss of each step, and the validation loss after the last."""
+    lines = read_metrics(run)
+    return [
+        *(line["loss"] for line in lines if "rate_share" in line),
+        *(line["valid"] for line in lines if "valid" in line),
+    ]
+
+
+def some_rows(table: pd.DataFrame, target: pd.Series, known: int) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
+    order = np.random.RandomState(0).permutation(len(table))
+    table, target = table.iloc[order], target.iloc[order]
+    return table[:known], target[:known], table[known : known + 8]
+
+
+def same(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(np.asarray(found, dtype=float), np.asarray(expected), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("breast_cancer", 300), ("wine", 120), ("digits", 400)],
+)
+def test_probabilities(name: str, known: int) -> None:
+    table, target, asked = some_rows(*getattr(datasets, f"load_{name}")(return_X_y=True, as_frame=True), known)
+    model = NPTClassifier(mode="in_context", random_state=0).fit(table, target)
+    same(model.predict_proba(asked), TABLES[name]["probabilities"])
+    if name == "wine":
+        evidence = model.evidence(asked.iloc[:1], 5)[0]
+        assert list(evidence.rows.index) == TABLES[name]["evidence_rows"]
+        same(evidence.rows.iloc[:, 0], TABLES[name]["evidence_weights"])
+        same(list(evidence.columns), list(TABLES[name]["columns"].values()))
+
+
+def test_numbers() -> None:
+    table, target, asked = some_rows(*datasets.load_diabetes(return_X_y=True, as_frame=True), 300)
+    model = NPTRegressor(mode="in_context", random_state=0).fit(table, target)
+    same(model.predict(asked), TABLES["diabetes"]["mean"])
+    same(model.predict(asked, quantiles=[0.05, 0.5, 0.95]), TABLES["diabetes"]["quantiles"])
+
+
+@pytest.mark.parametrize("rows", [300, 4000])
+def test_mixed_columns(rows: int, tmp_path: Path) -> None:
+    frame = pd.read_csv(inputs.table(tmp_path, rows))
+    table, target, asked = some_rows(frame, frame.pop("price"), rows - 8)
+    model = NPTRegressor(mode="in_context", random_state=0).fit(table, target)
+    same(model.predict(asked), TABLES[f"houses_{rows}"]["mean"])
+
+
+def test_imputed_cells(tmp_path: Path) -> None:
+    frame = pd.read_csv(inputs.table(tmp_path, 300))
+    imputer = NPTImputer(random_state=0)
+    same(imputer.fit_transform(frame).loc[frame["age"].isna(), "age"], TABLES["imputer"]["age"])
