@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.data import Pairs
+from regard.data.text.pairs import Pairs
 from regard.decode import Sampling, greedy
 from regard.tasks.language import generate, room_after
 from regard.text import Tokenizer

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from regard.core.errors import ConfigError, at_least
-from regard.data.windows import WindowBatch
+from regard.data.text.windows import WindowBatch
 from regard.decode import Sampling, stream
 from regard.parts.positions.learned import LearnedCode
 from regard.tasks.base import Loss

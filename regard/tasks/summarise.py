@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from regard.core.errors import at_least, share
-from regard.data import PairBatch
+from regard.data.text.pairs import PairBatch
 from regard.tasks.base import Loss
 from regard.tasks.targets import target_loss
 

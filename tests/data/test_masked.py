@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.masked import MaskedBatch, MaskedWindows, Masking
+from regard.data.text.masked import MaskedBatch, MaskedWindows, Masking
 from regard.text import Characters, Tokenizer
 
 TOKENIZER = Characters().train(["abcdefghijklmnopqrstuvwxyz"])

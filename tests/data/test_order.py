@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError, UserError
-from regard.data import Order, Pairs, pad
-from regard.data.dates import LANGUAGES, Dates, write
+from regard.data.sampler import Order
+from regard.data.text.dates import LANGUAGES, Dates, write
+from regard.data.text.pairs import Pairs, pad
 from regard.text import Characters
 
 sizes = st.lists(st.integers(1, 30), min_size=1, max_size=200)

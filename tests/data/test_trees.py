@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import UserError
-from regard.data.labelled import LabelledTexts
-from regard.data.pairs import Pairs, source_trees
-from regard.data.tree_places import TokenTree, pad_trees, token_trees
-from regard.data.trees import Parse, match_trees, read_trees
+from regard.data.text.labelled import LabelledTexts
+from regard.data.text.pairs import Pairs, source_trees
+from regard.data.trees.conllu import Parse, match_trees, read_trees
+from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
 from regard.text import BPE, Bytes, Characters, Unigram, WordPiece
 from tests.conllu import chain, conllu
 from tests.helpers import random_heads

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError
-from regard.data.ahead import Ahead
-from regard.data.augment import Augment
-from regard.data.images import LabelledImages, Scale
+from regard.data.images.augment import Augment
+from regard.data.images.images import LabelledImages, Scale
+from regard.data.prefetch import Ahead
 from regard.tasks import ClassifyImages
 from tests.images.make import bars
 

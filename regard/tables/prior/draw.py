@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
-from regard.data.table_batch import TableBatch, TableGroups
+from regard.data.tables.batch import TableBatch, TableGroups
 from regard.tables.prior.answers import draw_scores
 from regard.tables.prior.causes import draw_nodes, often, standard, uniform, whole
 from regard.tables.prior.columns import make_columns
