@@ -30,7 +30,7 @@ def going_on(tokenizer: Tokenizer, tokens: np.ndarray, length: int) -> Sample:
 def writing(tokenizer: Tokenizer, source: str, pairs: Pairs) -> Sample:
     """The first source of these pairs, and what is written for it."""
     first = next(iter(pairs.once()))
-    batch = first.part(0, first.rows)
+    batch = first.shard(0, first.rows)
 
     def sample(model: nn.Module) -> str:
         row = batch.to(_device(model))

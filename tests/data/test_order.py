@@ -60,7 +60,7 @@ def test_parts_of_a_batch_hold_each_row_once():
     sources, targets = tokenizer.encode(["a", "ab", "abc", "", "cab"]), tokenizer.encode(["c", "", "b", "a", "bb"])
     rows = list(zip(sources, targets, strict=True))
     batch = Pairs(rows, tokenizer, batch=5).batch(0)
-    parts = [batch.part(number, 3) for number in range(3)]
+    parts = [batch.shard(number, 3) for number in range(3)]
     assert sum(part.size for part in parts) == batch.size
     assert sorted(torch.cat([part.source for part in parts]).tolist()) == sorted(batch.source.tolist())
 

@@ -269,7 +269,7 @@ def test_places_follow_their_rows_through_batches_and_parts():
     texts = LabelledTexts([(n, [5] * n) for n in lengths], tokenizer.pad, 3, trees=some_trees(lengths))
     batches = [*pairs.once(), pairs.batch(0), pairs.batch(1), *texts.once(), texts.batch(0), texts.batch(1)]
     for batch in batches:
-        for part in (batch, batch.part(0, 2), batch.part(1, 2), batch.to("cpu")):
+        for part in (batch, batch.shard(0, 2), batch.shard(1, 2), batch.to("cpu")):
             valid = part.source_valid if hasattr(part, "source_valid") else part.valid
             assert part.places is not None
             assert part.places.index.shape == part.places.depth.shape == valid.shape
