@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor
+
+BatchT = TypeVar("BatchT", bound="TensorBatch")
 
 
 @runtime_checkable
@@ -19,13 +21,13 @@ class Mappable(Protocol):
 class TensorBatch:
     """The first axis of every tensor counts the rows; other values apply to all rows."""
 
-    def shard(self, index: int, count: int) -> Self:
+    def shard(self: BatchT, index: int, count: int) -> BatchT:
         return self._each(lambda x: x[index::count])
 
-    def to(self, device: str) -> Self:
+    def to(self: BatchT, device: str) -> BatchT:
         return self._each(lambda x: x.to(device))
 
-    def _each(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def _each(self: BatchT, change: Callable[[Tensor], Tensor]) -> BatchT:
         changed: dict[str, Any] = {}
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
