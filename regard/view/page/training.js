@@ -82,7 +82,7 @@ function legend(groups, shown, settle) {
     });
     return make("li", {}, make("label", { class: "group" }, box, swatch(group.style), ` ${told}`));
   });
-  const list = make("ul", { class: "chances", "aria-label": "runs" }, ...items);
+  const list = make("ul", { class: "probabilities", "aria-label": "runs" }, ...items);
   if (groups.length < 3) return list;
   const button = (words, names) => make("button", { type: "button", name: words, onclick: () => choose(names) }, words);
   return make("div", { class: "choices" }, list, make("div", { class: "saving" },
