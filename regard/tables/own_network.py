@@ -164,10 +164,10 @@ class OwnNetwork:
         """What the network says of the targets of rows that see the known ones, and are seen by nobody."""
         if self._kept is None:
             known = self.table.cells[self.shown][None]
-            self._kept = self.model.read(known.nan_to_num(0.0), known.isnan())
+            self._kept = self.model.encode_context(known.nan_to_num(0.0), known.isnan())
         parts = asked.split(max(1, ANSWERED_AT_ONCE // asked.shape[1]))
         return torch.cat(
-            [self.model.answer(self._kept, x.nan_to_num(0.0)[None], x.isnan()[None])[-1][0] for x in parts]
+            [self.model.predict(self._kept, x.nan_to_num(0.0)[None], x.isnan()[None])[-1][0] for x in parts]
         )
 
 

@@ -42,7 +42,7 @@ BASES: dict[type, Any] = {
     RNN: RNN(vocab=VOCAB, width=16, layers=2),
     RNNWriter: RNNWriter(vocab=VOCAB, width=16, layers=2),
     RNNReader: RNNReader(vocab=VOCAB, width=16, layers=2, head=NameLabel(3, "mean")),
-    InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking=2, quantiles=5, dropout=0.1, **SIZES),
+    InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking_rows=2, quantiles=5, dropout=0.1, **SIZES),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"key_heads": 1}, {"bias": False, "size": 4}],
