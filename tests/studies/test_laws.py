@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from regard.core.errors import UserError
-from regard.study.best_size import best_sizes
-from regard.study.descent import HUBER, descend, logs_and_slopes
-from regard.study.laws import JointLaw, Point, fit_joint, fit_power, interval
-from regard.study.scale_report import frontier
+from regard.studies.scale.best_size import best_sizes
+from regard.studies.scale.laws import JointLaw, Point, fit_joint, fit_power, interval
+from regard.studies.scale.levenberg_marquardt import HUBER, descend, logs_and_slopes
+from regard.studies.scale.report import frontier
 
 SIZES, TOKENS = (1e4, 4e4, 1.6e5, 6e5), (2e5, 8e5, 3e6, 1.2e7)
 LAW = JointLaw(floor=1.2, a=20.0, b=60.0, of_parameters=0.35, of_tokens=0.3)

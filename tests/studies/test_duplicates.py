@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from regard.core.errors import UserError
 from regard.models import NPT
 from regard.parts.taps import Tap
-from regard.study import heads as heads_study
-from regard.study.duplicates import beside_duplicates, duplicate_shares
+from regard.studies.heads import heads as heads_study
+from regard.studies.heads.duplicates import beside_duplicates, duplicate_shares
 from regard.tasks.fill_cells import CellBatch
 from tests.command import regard
 

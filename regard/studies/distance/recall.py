@@ -24,12 +24,12 @@ from regard.data.pair_files import PairFiles
 from regard.models import RNN, Model, Transformer
 from regard.parts import GELU, Additive
 from regard.recipes import Plan, translator
-from regard.study.costs import measure_costs
-from regard.study.distance_report import report_distance
-from regard.study.folder import Job, StudyFolder
-from regard.study.pace import Pace, estimate, measure_pace
-from regard.study.pool import run_jobs
-from regard.study.prepare import prepared
+from regard.studies.distance.costs import measure_costs
+from regard.studies.distance.report import report_distance
+from regard.studies.runner.folder import Job, StudyFolder
+from regard.studies.runner.pool import run_jobs
+from regard.studies.runner.prepare import prepared
+from regard.studies.runner.timing import Pace, estimate, measure_pace
 from regard.text import Characters
 from regard.train import AdamW, Cosine, Training
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from regard.core.errors import UserError
 from regard.data.tree_places import token_trees
 from regard.data.trees import Parse
-from regard.study.roles import word_pattern
+from regard.studies.heads.roles import word_pattern
 from regard.text import Tokenizer
 
 FEWEST = 50  # words with a relation to the word they hang from, for it to have a line of its own

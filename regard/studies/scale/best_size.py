@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.study.laws import Interval, JointFit, Point
+from regard.studies.scale.laws import Interval, JointFit, Point
 
 TIMES = (1, 10, 100)  # the most work of a run on the grid
 MANY_PASSES = 4  # beyond, tokens seen again teach less (Muennighoff et al., 2023)

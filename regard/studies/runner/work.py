@@ -7,8 +7,8 @@ from regard.data.pair_files import PairFiles
 from regard.recipes import Plan, share_right
 from regard.recipes.training import make_run
 from regard.run import load_run
-from regard.study.folder import Outcome, StudyFolder
-from regard.study.prepare import prepared
+from regard.studies.runner.folder import Outcome, StudyFolder
+from regard.studies.runner.prepare import prepared
 from regard.train import DivergedError, Report
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.parts import LSTM, Attention, BigBird, Full, Linformer, MultiHead, Window, listen
-from regard.study.pace import one_thread
+from regard.studies.runner.timing import one_thread
 
 WIDTH, HEADS, BATCH, TIMES = 64, 4, 2, 5
 Mixer = Callable[[Tensor], Tensor]

@@ -15,16 +15,16 @@ from regard.core.machine import usable_cores
 from regard.data.corpus import Corpus
 from regard.models import GPT
 from regard.recipes import Plan
-from regard.study.base import base_plan
-from regard.study.best_size import best_sizes
-from regard.study.flops import count_parameters, training_flops
-from regard.study.folder import Job, Outcome, StudyFolder
-from regard.study.laws import FEWEST, Interval, Point, fit_joint
-from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
-from regard.study.pool import run_jobs
-from regard.study.prepare import prepared
-from regard.study.rates import find_rate, first_tries, tries, with_rate
-from regard.study.scale_report import Scaled, plan_steps, report_scaling
+from regard.studies.ablate.base import base_plan
+from regard.studies.runner.folder import Job, Outcome, StudyFolder
+from regard.studies.runner.learning_rate import find_rate, first_tries, tries, with_rate
+from regard.studies.runner.pool import run_jobs
+from regard.studies.runner.prepare import prepared
+from regard.studies.runner.timing import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
+from regard.studies.scale.best_size import best_sizes
+from regard.studies.scale.flops import count_parameters, training_flops
+from regard.studies.scale.laws import FEWEST, Interval, Point, fit_joint
+from regard.studies.scale.report import Scaled, plan_steps, report_scaling
 from regard.train import AdamW
 from regard.train.screen import clock
 

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from regard.core.errors import UserError
-from regard.study.descent import descend, logs_and_slopes
+from regard.studies.scale.levenberg_marquardt import descend, logs_and_slopes
 
 LEVEL = 0.9  # of intervals
 RESAMPLES = 100

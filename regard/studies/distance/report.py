@@ -5,8 +5,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from regard.study.plots import canvas, draw_lines, plot_lines
-from regard.study.report import Block, Grid, Heading, Picture, Words, command, write_report
+from regard.studies.runner.plots import canvas, draw_lines, plot_lines
+from regard.studies.runner.report import Block, Grid, Heading, Picture, Words, command, write_report
 
 
 def report_distance(

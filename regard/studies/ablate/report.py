@@ -11,15 +11,15 @@ from regard.core.config import to_yaml
 from regard.core.errors import UserError
 from regard.core.files import write_text
 from regard.recipes import Plan
-from regard.study.changes import Change
-from regard.study.folder import Outcome
-from regard.study.noise import LEVEL, Effect, Noise, effect
-from regard.study.plots import draw_effects
-from regard.study.rates import Rate, rate_blocks
-from regard.study.report import Block, Grid, Heading, Lines, Picture, Words, command, write_report
+from regard.studies.ablate.changes import Change
+from regard.studies.ablate.seed_noise import LEVEL, Effect, Noise, effect
+from regard.studies.runner.folder import Outcome
+from regard.studies.runner.learning_rate import Rate, rate_blocks
+from regard.studies.runner.plots import draw_effects
+from regard.studies.runner.report import Block, Grid, Heading, Lines, Picture, Words, command, write_report
 
 if TYPE_CHECKING:
-    from regard.study.ablate import Ablation
+    from regard.studies.ablate.ablation import Ablation
 
 UNITS = {
     "lm": "nats a token",

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from regard.core.files import write_text
-from regard.study.heads import Head, Heads
-from regard.study.plots import canvas
-from regard.study.report import Block, Grid, Heading, Picture, Words, command, write_report
-from regard.study.roles import OTHER_THAN_BY_CHANCE, named
-from regard.study.syntax import FEWEST
+from regard.studies.heads.heads import Head, Heads
+from regard.studies.heads.roles import OTHER_THAN_BY_CHANCE, named
+from regard.studies.heads.syntax import FEWEST
+from regard.studies.runner.plots import canvas
+from regard.studies.runner.report import Block, Grid, Heading, Picture, Words, command, write_report
 
 
 def report_heads(folder: Path, found: Sequence[Heads]) -> None:

@@ -4,9 +4,9 @@ import torch
 
 from regard.data.tree_places import TokenTree
 from regard.models import GPT
-from regard.study.heads import heads_of, silent
-from regard.study.roles import named, role_shares, word_pattern
-from regard.study.syntax import Asked, looks_at
+from regard.studies.heads.heads import heads_of, silent
+from regard.studies.heads.roles import named, role_shares, word_pattern
+from regard.studies.heads.syntax import Asked, looks_at
 
 TOKENS = torch.tensor([[5, 1, 5, 2, 5, 3]])
 LENGTH = TOKENS.shape[1]

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from regard.core.errors import UserError
 from regard.data.trees import Parse, read_trees
-from regard.study import syntax
-from regard.study.syntax import ask, read_syntax
+from regard.studies.heads import syntax
+from regard.studies.heads.syntax import ask, read_syntax
 from regard.text import Characters
 from tests.helpers import random_heads
 

@@ -11,7 +11,7 @@ from types import FrameType
 
 from regard.core.errors import UserError, at_least
 from regard.core.machine import usable_cores
-from regard.study.folder import Job, Outcome, StudyFolder
+from regard.studies.runner.folder import Job, Outcome, StudyFolder
 from regard.train.screen import clock
 
 PAUSE = 0.05  # seconds between looks at the processes

@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from regard.core.errors import ConfigError
 from regard.models import GPT
 from regard.parts import Experts, Learned, RMSNorm, SwiGLU, Window, listen
-from regard.study.flops import count_parameters, forward_flops, training_flops
+from regard.studies.scale.flops import count_parameters, forward_flops, training_flops
 
 SMALL = GPT(vocab=11, width=16, layers=2, heads=2)
 

@@ -10,14 +10,14 @@ from regard.core.config import override
 from regard.core.errors import ConfigError, at_least, did_you_mean
 from regard.core.machine import usable_cores
 from regard.recipes import Plan
-from regard.study.ablate_report import Found, report_ablation
-from regard.study.base import TaskName, base_plan
-from regard.study.changes import CHANGES, Change, applicable
-from regard.study.folder import Job, Outcome, StudyFolder
-from regard.study.pace import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
-from regard.study.pool import run_jobs
-from regard.study.prepare import prepared
-from regard.study.rates import find_rate, first_tries, tries
+from regard.studies.ablate.base import TaskName, base_plan
+from regard.studies.ablate.changes import CHANGES, Change, applicable
+from regard.studies.ablate.report import Found, report_ablation
+from regard.studies.runner.folder import Job, Outcome, StudyFolder
+from regard.studies.runner.learning_rate import find_rate, first_tries, tries
+from regard.studies.runner.pool import run_jobs
+from regard.studies.runner.prepare import prepared
+from regard.studies.runner.timing import CHECKS, SPARE, Pace, estimate, measure_paces, steps_within
 
 BASE = "base"
 MORE_SEEDS = 2  # for the base, whose spread is the measure of all others

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from regard.core.errors import ConfigError
-from regard.study.noise import Noise, effect
+from regard.studies.ablate.seed_noise import Noise, effect
 
 BASE = Noise((2.00, 2.02, 1.98, 2.01, 1.99))
 

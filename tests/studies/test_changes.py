@@ -8,10 +8,10 @@ from torch import Tensor
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT, NPT, RNN, RNNReader, RNNWriter, Transformer
 from regard.parts import Full, MultiHead, listen
-from regard.study.base import SIZES, base_plan
-from regard.study.changes import CHANGES, applicable
-from regard.study.costs import HEADS, WIDTH, _measure, attentions, layers_to_meet, measure_costs
-from regard.study.distance import LETTERS, recall_pairs
+from regard.studies.ablate.base import SIZES, base_plan
+from regard.studies.ablate.changes import CHANGES, applicable
+from regard.studies.distance.costs import HEADS, WIDTH, _measure, attentions, layers_to_meet, measure_costs
+from regard.studies.distance.recall import LETTERS, recall_pairs
 
 
 def base(task: str):

@@ -21,11 +21,11 @@ from regard.parts import MultiHead, listen
 from regard.recipes import Plan
 from regard.recipes.plan import PLAN
 from regard.run import COLUMNS, CONFIG, Run, load_run, read_config
-from regard.study.duplicates import Shares, duplicate_shares, hidden_again
-from regard.study.folder import StudyFolder
-from regard.study.prepare import prepared
-from regard.study.roles import role_shares
-from regard.study.syntax import Relation, Syntax, read_syntax
+from regard.studies.heads.duplicates import Shares, duplicate_shares, hidden_again
+from regard.studies.heads.roles import role_shares
+from regard.studies.heads.syntax import Relation, Syntax, read_syntax
+from regard.studies.runner.folder import StudyFolder
+from regard.studies.runner.prepare import prepared
 from regard.tables.keep import load
 from regard.tables.own_network import OwnNetwork
 from regard.tasks import Batch, FillCells, Task

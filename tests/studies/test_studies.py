@@ -16,16 +16,16 @@ import pytest
 
 from regard.data.pair_files import PairFiles
 from regard.run import read_metrics
-from regard.study import pool
-from regard.study.base import base_plan
-from regard.study.costs import Cost
-from regard.study.distance import Recall, _plan
-from regard.study.flops import count_parameters, training_flops
-from regard.study.folder import Job, Outcome, StudyFolder
-from regard.study.pace import one_thread
-from regard.study.plots import draw_lines
-from regard.study.scale import Scaling, _base, _sized
-from regard.study.work import work
+from regard.studies.ablate.base import base_plan
+from regard.studies.distance.costs import Cost
+from regard.studies.distance.recall import Recall, _plan
+from regard.studies.runner import pool
+from regard.studies.runner.folder import Job, Outcome, StudyFolder
+from regard.studies.runner.plots import draw_lines
+from regard.studies.runner.timing import one_thread
+from regard.studies.runner.work import work
+from regard.studies.scale.flops import count_parameters, training_flops
+from regard.studies.scale.scaling import Scaling, _base, _sized
 from regard.train import AdamW
 from tests.command import regard
 from tests.images.make import write_classes
@@ -232,7 +232,7 @@ def test_heads_of_a_run_with_trees(here: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_a_folder_that_is_taken_is_refused_before_heads_are_measured(here: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.study.heads.subject_of", lambda *_: pytest.fail("all that would be for nothing"))
+    monkeypatch.setattr("regard.studies.heads.heads.subject_of", lambda *_: pytest.fail("measured"))
     (here / "s").write_text("mine")
     assert regard("study", "heads", "lm", "--out", "s") == 1
 
@@ -355,7 +355,7 @@ def test_laws_and_distances_go_on_to_the_same_report_too(
     here: Path, monkeypatch: pytest.MonkeyPatch, study: list[object]
 ):
     """A copy of this process makes the study and is killed when its third run was made but has no outcome yet."""
-    monkeypatch.setattr("regard.study.distance.measure_costs", lambda lengths: [Cost("RNN", 16, 1.0, 2.0, 16)])
+    monkeypatch.setattr("regard.studies.distance.recall.measure_costs", lambda lengths: [Cost("RNN", 16, 1.0, 2.0, 16)])
     words = ["study", *study, "--out", "s"]
     whole, killed = here / "whole", here / "killed"
     whole.mkdir()

@@ -12,9 +12,9 @@ from typing import Any
 
 from regard.core.errors import UserError
 from regard.recipes import Plan
-from regard.study.folder import Job, StudyFolder
-from regard.study.pool import run_jobs
-from regard.study.report import Block, Grid, Heading, Words
+from regard.studies.runner.folder import Job, StudyFolder
+from regard.studies.runner.pool import run_jobs
+from regard.studies.runner.report import Block, Grid, Heading, Words
 
 SETTING = "training.optimiser.rate"
 TIMES = (0.5, 1.0, 2.0, 4.0)  # of the plan's own rate, to begin with

@@ -7,11 +7,11 @@ from typing import Any
 
 from regard.core.config import to_yaml
 from regard.recipes import Plan
-from regard.study.best_size import MANY_PASSES, BestSize, whole
-from regard.study.laws import LEVEL, Interval, JointFit, Point, PowerLaw, fit_power
-from regard.study.plots import canvas, plot_lines
-from regard.study.rates import Rate, rate_blocks
-from regard.study.report import Block, Grid, Heading, Lines, Picture, Words, command, write_report
+from regard.studies.runner.learning_rate import Rate, rate_blocks
+from regard.studies.runner.plots import canvas, plot_lines
+from regard.studies.runner.report import Block, Grid, Heading, Lines, Picture, Words, command, write_report
+from regard.studies.scale.best_size import MANY_PASSES, BestSize, whole
+from regard.studies.scale.laws import LEVEL, Interval, JointFit, Point, PowerLaw, fit_power
 from regard.train import AdamW
 
 

@@ -11,10 +11,10 @@ from regard.core.errors import ConfigError
 from regard.models import GPT
 from regard.parts import Window
 from regard.recipes import Plan
-from regard.study.ablate import BASE, Ablation, Variants, _settle
-from regard.study.base import base_plan
-from regard.study.pace import FEWEST, Pace, estimate, measure_pace, steps_within
-from regard.study.prepare import prepared
+from regard.studies.ablate.ablation import BASE, Ablation, Variants, _settle
+from regard.studies.ablate.base import base_plan
+from regard.studies.runner.prepare import prepared
+from regard.studies.runner.timing import FEWEST, Pace, estimate, measure_pace, steps_within
 
 PACES = st.lists(st.builds(Pace, st.floats(1e-3, 1.0), st.floats(0.0, 3.0)), min_size=1, max_size=20)
 

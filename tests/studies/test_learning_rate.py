@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import UserError
-from regard.study import rates
-from regard.study.base import base_plan
-from regard.study.folder import Job, Outcome, StudyFolder
-from regard.study.rates import find_rate, lowest
+from regard.studies.ablate.base import base_plan
+from regard.studies.runner import learning_rate as rates
+from regard.studies.runner.folder import Job, Outcome, StudyFolder
+from regard.studies.runner.learning_rate import find_rate, lowest
 
 
 def search(monkeypatch: pytest.MonkeyPatch, loss_at) -> rates.Rate:
