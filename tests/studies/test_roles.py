@@ -2,7 +2,7 @@
 
 import torch
 
-from regard.data.tree_places import TokenTree
+from regard.data.trees.tree_positions import TokenTree
 from regard.models import GPT
 from regard.studies.heads.heads import heads_of, silent
 from regard.studies.heads.roles import named, role_shares, word_pattern

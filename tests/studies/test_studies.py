@@ -14,7 +14,7 @@ from unittest.mock import Mock
 import matplotlib
 import pytest
 
-from regard.data.pair_files import PairFiles
+from regard.data.text.pair_files import PairFiles
 from regard.run import read_metrics
 from regard.studies.ablate.base import base_plan
 from regard.studies.distance.costs import Cost

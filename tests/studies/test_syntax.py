@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.core.errors import UserError
-from regard.data.trees import Parse, read_trees
+from regard.data.trees.conllu import Parse, read_trees
 from regard.studies.heads import syntax
 from regard.studies.heads.syntax import ask, read_syntax
 from regard.text import Characters

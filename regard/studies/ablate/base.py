@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from regard.core.errors import ConfigError
-from regard.data.corpus import Corpus
+from regard.data.text.corpus import Corpus
 from regard.models import BERT, GPT, NPT, Transformer
 from regard.parts import GELU, PreNorm
 from regard.recipes import Plan, classifier, language, own_table, translator
