@@ -126,7 +126,7 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
             cells = torch.stack(
                 [torch.randn(batch, longest), *(torch.randint(n, (batch, longest)) for n in COLUMNS[1:])], -1
             )
-            return {"cells": cells, "hidden": torch.rand(cells.shape) < 0.3, "valid": valid}
+            return {"cells": cells, "masked": torch.rand(cells.shape) < 0.3, "valid": valid}
         case InContext():
             return table_inputs(classes=3)
     raise NotImplementedError(f"say what {type(config).__name__} is given")
@@ -138,7 +138,7 @@ def table_inputs(classes: int) -> dict[str, Any]:
     target = torch.randint(classes, (3, 15)).float() if classes else torch.randn(3, 15)
     category = torch.tensor([[False, False, True, False]]).expand(3, -1)
     values[:, :, 2] = torch.randint(5, (3, 23))
-    return {"values": values, "category": category, "target": target, "classes": classes, "codes": torch.randn(3, 4, 8)}
+    return {"values": values, "category": category, "target": target, "classes": classes, "column_codes": torch.randn(3, 4, 8)}
 
 
 def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
     own = {}
     for name, value in given.items():
         if isinstance(value, Tensor) and name not in ("valid", "source_valid"):
-            padded = name in ("tokens", "segments", "source", "cells", "hidden")
+            padded = name in ("tokens", "segments", "source", "cells", "masked")
             own[name] = value[row : row + 1, :length] if padded else value[row : row + 1]
         elif isinstance(value, int):
             own[name] = value
