@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor
 
-from regard.parts.positions import Places
+from regard.parts.positions import Positions
 
 Kind = TypeVar("Kind", bound="TensorBatch")
 
@@ -53,6 +53,6 @@ class TensorBatch:
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
                 changed[name] = change(value)
-            elif isinstance(value, Places):
+            elif isinstance(value, Positions):
                 changed[name] = value.each(change)
         return replace(self, **changed)

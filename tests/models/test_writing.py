@@ -66,10 +66,10 @@ def test_many_sources_are_read_in_groups_and_answered_as_alone(in_order):
     lengths = lengths.sort().values if in_order else lengths
     source, valid = torch.randint(30, (rows, 12)), torch.arange(12) < lengths[:, None]
     target = torch.randint(30, (rows, 4))
-    answers, _ = model.step(target, model.begin(source, valid))
+    answers, _ = model.step(target, model.init_state(source, valid))
     close(answers, model(source, target, valid), 2e-5)
     with listen(model) as heard:
-        model.begin(source, valid)
+        model.init_state(source, valid)
     assert heard["encoder.0.attend.pattern"].shape == (rows, 2, 12, 12)
 
 
