@@ -27,11 +27,11 @@ from tabular.files import read_table
 from torch import Tensor, nn
 
 from regard.core import tensors
+from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.parts import listen
 from regard.run import WEIGHTS, RunFolder
-from regard.tasks import Batch
 from regard.tasks.fill_cells import CellBatch, FillCells
 from regard.train import AdamW, CoolDown, Loop, Training
 

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.masked import MaskedWindows
+from regard.data.text.masked import MaskedWindows
 from regard.interop import load
 from regard.models import BERT, ClassifierHead
 from regard.parts import Rotary

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.corpus import Corpus
-from regard.data.masked import MaskedWindows
-from regard.models import BERT, MaskedLMHead
+from regard.data.text.corpus import Corpus
+from regard.data.text.masked import MaskedWindows
+from regard.models import BERT, FillWords
 from regard.parts import GELU, PreNorm, Rotary
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan

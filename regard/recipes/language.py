@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.corpus import Corpus
-from regard.data.windows import Windows
-from regard.models import GPT, RNNLM
+from regard.data.text.corpus import Corpus
+from regard.data.text.windows import Windows
+from regard.models import GPT, RNNWriter
 from regard.parts import RMSNorm, Rotary, SquaredReLU
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan

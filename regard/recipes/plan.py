@@ -10,11 +10,11 @@ from typing import Any
 import regard
 from regard.core.config import from_dict, override, to_dict
 from regard.core.errors import ConfigError
-from regard.data.corpus import Corpus
-from regard.data.dates import Dates
-from regard.data.images import ImageFiles
-from regard.data.labelled import LabelFiles
-from regard.data.pair_files import PairFiles
+from regard.data.images.images import ImageFiles
+from regard.data.text.corpus import Corpus
+from regard.data.text.dates import Dates
+from regard.data.text.labelled import LabelFiles
+from regard.data.text.pair_files import PairFiles
 from regard.models import Model
 from regard.run import CONFIG, read_config
 from regard.tables.file import TableFile

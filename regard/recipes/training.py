@@ -10,12 +10,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from regard.core.batches import Batches
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError
 from regard.core.files import write_text
 from regard.recipes.plan import Plan, describe
 from regard.run import CARD, TOKENIZER, Run, RunFolder, load_run
-from regard.tasks import Batches
 from regard.text import Tokenizer
 from regard.train import Loop, Ranks, Report, Sample, join_ranks
 from regard.train.plot import plot_losses

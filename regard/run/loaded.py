@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from regard.core import tensors
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError, UserError, at_least
-from regard.data.album import View
-from regard.data.image_files import Found, name_of
-from regard.data.pixels import ImageError, Picture
-from regard.data.trees import Parse, match_trees, read_trees
+from regard.data.images.image_cache import View
+from regard.data.images.image_files import Found, name_of
+from regard.data.images.pixels import ImageError, Picture
+from regard.data.trees.conllu import Parse, match_trees, read_trees
 from regard.decode import Beam, Sampling
 from regard.models import BERT, GPT, RNNLM, FromSource, MaskedLMHead, Model, Transformer, ViT
 from regard.parts.positions import Tree

@@ -6,8 +6,8 @@ from pathlib import Path
 from torch import nn
 
 from regard.core import tensors
+from regard.core.batches import Batches
 from regard.run import WEIGHTS, RunFolder
-from regard.tasks import Batches
 from regard.train import Loop, Training
 from regard.train.check import Learnable
 

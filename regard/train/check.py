@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import nn
 
-from regard.tasks import Batches, Loss
+from regard.core.batches import Batches, Loss
 from regard.train.ranks import Ranks
 
 Sample = Callable[[nn.Module], str]  # a few words of what a model does, whatever that is
@@ -29,7 +29,7 @@ def evaluate(model: nn.Module, task: Learnable, data: Batches, ranks: Ranks = Ra
     total = count = 0.0
     with torch.no_grad(), _at_rest(model):
         for batch in data.once():
-            part = batch.part(ranks.rank, ranks.world)
+            part = batch.shard(ranks.rank, ranks.world)
             if part.rows:
                 loss = task.loss(model, part.to(device))
                 total, count = total + loss.total.item(), count + loss.terms.item()

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from regard.core.batches import Batch, Batches
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import best_device, seed_for
 from regard.run import Checkpoint, RunFolder, set_weights
-from regard.tasks import Batch, Batches
 from regard.train.average import Average
 from regard.train.check import Learnable, Sample, evaluate, sampled
 from regard.train.precision import choose
@@ -93,7 +93,7 @@ class Loop:
     def rehearse(self) -> None:
         """One row of the first batch: what cannot work, such as a text too long for a table of positions, says so."""
         batch = self.data.batch(0)
-        self.task.loss(self.model.eval(), batch.part(0, batch.rows).to(self.precision.device))
+        self.task.loss(self.model.eval(), batch.shard(0, batch.rows).to(self.precision.device))
 
     def run(self) -> Report:
         """Train until the budget is used or somebody asks to stop; the folder then holds the best weights."""
@@ -156,7 +156,7 @@ class Loop:
         parts = self.ranks.world * self.training.accumulate
         total = count = 0.0
         for number in range(self.training.accumulate):
-            part = batch.part(self.ranks.rank + number * self.ranks.world, parts).to(self.precision.device)
+            part = batch.shard(self.ranks.rank + number * self.ranks.world, parts).to(self.precision.device)
             with self.precision.context():
                 loss = self.task.loss(self.model, part)
             loss.total.backward()

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
-from regard.data.dates import Dates
+from regard.data.text.dates import Dates
 from regard.recipes import (
     Plan,
     classifier,

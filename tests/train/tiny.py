@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from regard.data.dates import Dates
+from regard.data.text.dates import Dates
 from regard.recipes import Plan, dates, train_translator
 from regard.train import Report
 

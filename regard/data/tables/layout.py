@@ -1,0 +1,175 @@
+"""How a delimited table is laid out: its letters, its separator, its header, and whether every row is as long as that.
+
+Nothing is guessed from letters or digits. A separator is what cuts the header and the first rows into equally many
+fields, once all that stands between quotes is out of sight.
+"""
+
+import codecs
+import csv
+import io
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.core.errors import UserError
+from regard.data.text.files import not_csv
+
+SEPARATORS = ("\t", ";", "|", ",")
+SAMPLE = 1 << 16  # characters to find the separator in
+ROWS = 50  # rows of them
+
+# A quote opens at the start of a field only: in `5" pipe` it is a letter like any other.
+_QUOTED = re.compile(r'(?:\A|(?<=[,;|\t\r\n ]))"(?:[^"]|"")*(?:"|\Z)')
+_DIRECTIVE = re.compile(r'"?sep=([,;|\t])"?[ \t]*(?:\r\n|\r|\n)')  # what Excel reads as its separator
+_ENDS = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table's text from its header on, and how to cut it."""
+
+    text: str
+    separator: str
+    spaced: bool  # a space follows each separator and is no part of the cell
+    names: tuple[str, ...]
+    unnamed: tuple[str, ...]  # those that the header left blank
+    rows: int
+
+
+def tell(line: str) -> None:
+    """A line for the user beside the result."""
+    print(line, file=sys.stderr)
+
+
+def find_layout(path: Path, data: bytes) -> Layout:
+    text = decode(path, data)
+    if not text.strip():
+        raise UserError(f"{path}: is empty; a header and rows are needed")
+    directive = _DIRECTIVE.match(text)
+    line = 1
+    if directive:
+        text, line = text[directive.end() :], 2
+    sample = _sample(text)
+    separator = directive.group(1) if directive else find_separator(sample, path.name.lower())
+    spaced = len(sample) > 1 and all(row.count(separator) == row.count(separator + " ") > 0 for row in sample)
+    header, rows = _check_rows(path, text, line, separator, spaced)
+    names = name_columns(path, header)
+    unnamed = tuple(name for name, given in zip(names, header, strict=True) if not given.strip())
+    return Layout(text, separator, spaced, names, unnamed, rows)
+
+
+def decode(path: Path, data: bytes) -> str:
+    """UTF-8 or UTF-16 with a mark; what is neither is read as Western European, with a line about it."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            return data.decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path}: is not UTF-16, as its first bytes say ({error.reason})") from None
+    if b"\0" in data:
+        raise UserError(f"{path}: is not a table in text form (it holds zero bytes); save it as CSV or Parquet")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        tell(f"{path}, line {line}: is not UTF-8; the file is read as latin-1")
+    try:
+        return data.decode("cp1252")  # latin-1 with a euro sign and curly quotes, which is what "latin-1" mostly is
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _sample(text: str) -> list[str]:
+    """The first rows without what stands between quotes."""
+    rows = _ENDS.split(_QUOTED.sub("", text[:SAMPLE]))
+    if len(text) > SAMPLE and len(rows) > 1:
+        rows.pop()  # cut in the middle
+    return [row for row in rows if row.strip(" ")][:ROWS]
+
+
+def find_separator(sample: Sequence[str], name: str) -> str:
+    """The one that cuts most rows as it cuts the header, and into the most fields."""
+    header = sample[0] if sample else ""
+    usual = "\t" if ".tsv" in name else ","
+    if usual == "\t" and "\t" in header:
+        return "\t"
+
+    def fit(separator: str) -> tuple[float, int]:
+        cuts = header.count(separator)
+        alike = sum(row.count(separator) == cuts for row in sample)
+        return (alike / len(sample), cuts) if cuts else (0.0, 0)
+
+    fits = {separator: fit(separator) for separator in SEPARATORS}
+    best = max(fits, key=lambda separator: fits[separator])
+    if best == "," and fits[";"][0] == 1:
+        return ";"  # "price, EUR;area, m²" over "1,5;80,5": commas may be as regular as what they stand between
+    return best if fits[best][1] else usual
+
+
+def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) -> tuple[list[str], int]:
+    """The header and the number of rows, once every row is known to have as many fields: pandas would fill up short
+    rows in silence."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
+    header: list[str] = []
+    begun = line  # where the record stands that is being read
+    rows = 0
+    try:
+        for fields in reader:
+            if len(fields) == len(header) > 1:
+                rows += 1
+            elif _is_blank(fields):
+                pass
+            elif not header:
+                header = fields
+            elif len(fields) == len(header):
+                rows += 1
+            else:
+                hint = f"; quote a cell with {separator!r} in it" if len(fields) > len(header) else ""
+                if len(header) == 1:
+                    hint = f"; remove what stands above the header: {header[0][:40]!r}"
+                raise UserError(f"{path}, line {begun}: has {len(fields)} fields, the header {len(header)}{hint}")
+            begun = line + reader.line_num
+    except csv.Error as error:
+        raise not_csv(path, begun, error, instead=".parquet") from None
+    if not rows:
+        raise UserError(f"{path}: has a header and no rows")
+    return header, rows
+
+
+def _is_blank(fields: Sequence[str]) -> bool:
+    """Whether a record is a blank line, which is no row; a cell of two quotes is one."""
+    return not fields or (len(fields) == 1 and fields[0] != "" and not fields[0].strip(" \t"))
+
+
+def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
+    """The header's names, each filled and unique; what is changed is told."""
+    given = [name.strip() for name in header]
+    if all(_is_number(name) for name in given):
+        tell(f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?")
+    names: list[str] = []
+    for place, name in enumerate(given, 1):
+        unique = _unused(name or f"column {place}", {*names, *given[place:]} if not name else set(names), given)
+        if not name:
+            tell(f"{path}: column {place} has no name, and is read as {unique!r}")
+        elif unique != name:
+            tell(f"{path}: column {place} is called {name!r} like one before it, and is read as {unique!r}")
+        names.append(unique)
+    return tuple(names)
+
+
+def _unused(name: str, taken: set[str], given: Sequence[str]) -> str:
+    """The name itself, or the first of `name.2`, `name.3`, … that no column has."""
+    number, free = 1, name
+    while free in taken or (number > 1 and free in given):
+        number += 1
+        free = f"{name}.{number}"
+    return free
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True

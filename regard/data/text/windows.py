@@ -1,0 +1,69 @@
+"""Windows: running text cut into stretches of one length, cut anew in every epoch."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from regard.core.errors import UserError
+from regard.core.machine import seed_for
+from regard.data.batch import TensorBatch
+from regard.data.sampler import Order
+
+
+@dataclass(frozen=True)
+class WindowBatch(TensorBatch):
+    tokens: Int[Tensor, "batch length"]
+    answer: Int[Tensor, "batch length"]  # the token after each
+    answer_valid: Bool[Tensor, "batch length"]
+
+    @property
+    def rows(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def size(self) -> int:
+        return int(self.answer_valid.sum())
+
+
+class Windows:
+    """Training shuffles windows; measuring reads them in order, each by itself, so that every token counts once."""
+
+    fixed_shape = True
+
+    def __init__(self, tokens: np.ndarray, length: int, batch: int, seed: int = 0):
+        if len(tokens) < 2:
+            raise UserError(f"a text of {len(tokens)} tokens is too short: there is no next token to learn")
+        self.tokens, self.batch_size, self.seed = tokens, batch, seed
+        self.length = min(length, len(tokens) - 1)
+        # One window fewer than would fit, so that each epoch can begin at a place of its own.
+        count = max(1, (len(tokens) - 1) // self.length - 1)
+        self.order = Order(torch.ones(count, dtype=torch.int8), batch, seed)
+        self.slack = len(tokens) - 1 - count * self.length
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return self.order.steps_per_epoch
+
+    def batch(self, step: int) -> WindowBatch:
+        epoch = step // self.steps_per_epoch
+        shift = seed_for("windows", self.seed, epoch) % (min(self.slack, self.length) + 1)
+        return self._collate([shift + row * self.length for row in self.order.rows(step)])
+
+    def once(self) -> Iterator[WindowBatch]:
+        starts = range(0, len(self.tokens) - 1, self.length)
+        for first in range(0, len(starts), self.batch_size):
+            yield self._collate(starts[first : first + self.batch_size])
+
+    def _collate(self, starts: list[int] | range) -> WindowBatch:
+        rows = np.zeros((len(starts), self.length + 1), dtype=np.int64)
+        sizes = torch.empty(len(starts), dtype=torch.long)
+        for row, start in enumerate(starts):
+            piece = self.tokens[start : start + self.length + 1]
+            rows[row, : len(piece)] = piece
+            sizes[row] = len(piece) - 1
+        filled = torch.from_numpy(rows)
+        return WindowBatch(filled[:, :-1], filled[:, 1:], torch.arange(self.length) < sizes[:, None])
