@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.core.errors import ConfigError
 from regard.data.text.corpus import Corpus
 from regard.data.text.masked import MaskedWindows
-from regard.models import BERT, FillWords
+from regard.models import BERT, MaskedLMHead
 from regard.parts import GELU, PreNorm, Rotary
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan

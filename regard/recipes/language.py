@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.core.errors import ConfigError
 from regard.data.text.corpus import Corpus
 from regard.data.text.windows import Windows
-from regard.models import GPT, RNNWriter
+from regard.models import GPT, RNNLM
 from regard.parts import RMSNorm, Rotary, SquaredReLU
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan

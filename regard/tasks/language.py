@@ -13,7 +13,7 @@ from regard.core.batches import Loss
 from regard.core.errors import ConfigError, at_least
 from regard.data.text.windows import WindowBatch
 from regard.decode import Sampling, stream
-from regard.parts.positions.learned import LearnedCode
+from regard.parts.positions.learned import LearnedEncoding
 from regard.text import Tokenizer
 
 LAID_OUT = 4096  # tokens that memory is laid out for ahead; for more it grows as they come

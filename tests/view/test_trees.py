@@ -9,7 +9,7 @@ import torch
 
 import regard
 from regard.data.trees.conllu import read_trees
-from regard.models import BERT, NameLabel, RNNWriter, Transformer
+from regard.models import BERT, RNNLM, ClassifierHead, Transformer
 from regard.parts.positions import Tree
 from regard.parts.taps import listen
 from regard.run import save_run

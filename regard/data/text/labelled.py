@@ -17,7 +17,7 @@ from regard.data.text.files import Fields, Row, check_columns, read_rows
 from regard.data.text.pairs import pad
 from regard.data.trees.conllu import Parse, both_or_neither, match_trees, read_trees
 from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
-from regard.parts.positions import Places
+from regard.parts.positions import Positions
 from regard.text import BPE, Tokenizer, Tokenizing
 
 FIELDS = ("label", "text")

@@ -11,7 +11,7 @@ from regard.data.batch import TensorBatch
 from regard.data.sampler import Order
 from regard.data.trees.conllu import Parse
 from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
-from regard.parts.positions import Places
+from regard.parts.positions import Positions
 from regard.text import Tokenizer
 
 Row = tuple[list[int], list[int]]  # tokens of source and target

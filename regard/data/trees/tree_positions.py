@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from regard.data.trees.conllu import Parse
-from regard.parts.positions import Places, tree_depth, tree_distance
+from regard.parts.positions import Positions, tree_depth, tree_distance
 from regard.text import Tokenizer
 
 
