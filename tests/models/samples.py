@@ -113,13 +113,13 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
         case GPT() | RNNLM():
             return {"tokens": tokens}
         case BERT():
-            return {"tokens": tokens, "valid": valid, "segments": torch.randint(2, tokens.shape), "places": places}
+            return {"tokens": tokens, "valid": valid, "segments": torch.randint(2, tokens.shape), "positions": places}
         case RNNClassifier():
             return {"tokens": tokens, "valid": valid}
         case Transformer() | RNN() | DecoderOnly():
             target = torch.randint(getattr(config, "target_vocab", None) or VOCAB, (batch, 8))
             given = {"source": tokens, "target": target, "source_valid": valid}
-            return given | ({"source_places": places} if isinstance(config, Transformer) else {})
+            return given | ({"source_positions": places} if isinstance(config, Transformer) else {})
         case ViT():
             return {"images": torch.randn(batch, 1, config.image, config.image)}
         case NPT():
@@ -150,7 +150,7 @@ def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
             own[name] = value[row : row + 1, :length] if padded else value[row : row + 1]
         elif isinstance(value, int):
             own[name] = value
-        elif name in ("places", "source_places") and value is not None:
+        elif name in ("positions", "source_positions") and value is not None:
             own[name] = tree_places([length])
     return own
 

@@ -48,9 +48,9 @@ def test_a_selected_state_goes_on_with_the_selected_rows(config):
     for name, value in writer.source.items():
         if isinstance(value, torch.Tensor):
             writer.source[name] = value[rows]
-    if writer.source.get("source_places") is not None:
-        places = writer.source["source_places"]
-        writer.source["source_places"] = replace(places, depth=places.depth[rows], distance=places.distance[rows])
+    if writer.source.get("source_positions") is not None:
+        places = writer.source["source_positions"]
+        writer.source["source_positions"] = replace(places, depth=places.depth[rows], distance=places.distance[rows])
     whole = writer(torch.cat([tokens[rows], more], 1))
     close(answers, whole[:, 5:6], 2e-5)
     close(again, whole[first, 6:], 2e-5)
