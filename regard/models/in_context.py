@@ -19,14 +19,14 @@ from regard.closed_form.column_statistics import CELL_FEATURES, RADII, CellFeatu
 from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Memory, States
 from regard.parts.attention import Attention, Full
-from regard.parts.cache import KeyValues
+from regard.parts.cache import KVCache
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
+from regard.parts.init import init_weights
 from regard.parts.label_attention import Gate, LabelAttention
 from regard.parts.linear import Linear
-from regard.parts.multihead import head_size
+from regard.parts.multihead import width_per_head
 from regard.parts.positions import NoPosition, Position
-from regard.parts.start import begin
 from regard.parts.trunk import Trunk
 
 DIGITS = 10  # a class is embedded by the digits of its number, so that weights trained on ten classes cover a hundred
@@ -59,7 +59,7 @@ class InContext(Trunk):
         at_least(1, cell_layers=self.cell_layers, summary_tokens=self.summary_tokens, thinking_rows=self.thinking_rows)
         at_most(MANY, cell_layers=self.cell_layers)
         at_least(3, quantiles=self.quantiles)
-        head_size(self.cell_width, self.cell_heads)
+        width_per_head(self.cell_width, self.cell_heads)
         if not isinstance(self.attention, Full) or self.alternate is not None:
             raise ConfigError("attention: every row attends to all context rows, so Full")
         if self.recall:
@@ -78,7 +78,7 @@ class Context:
     columns: ColumnStatistics
     closed_forms: ClosedForms
     column_codes: ColumnCodes
-    cache: Sequence[KeyValues]
+    cache: Sequence[KVCache]
     rows: States  # final states of the context rows
     labels: Float[Tensor, "table row label"]
     classes: int  # 0: regression
@@ -112,7 +112,7 @@ class InContextModel(nn.Module):
         self.label_attention = LabelAttention(config.width, config.heads)
         self.distribution = Linear(config.width, config.quantiles + 2)  # ridge gate, mean and quantiles
         self.gate = Gate(config.width)  # weight of the kernel ridge prediction
-        begin(self, self.cells, self.rows, quiet=config.quiet)
+        init_weights(self, self.cells, self.rows, quiet=config.quiet)
 
     def forward(
         self,
@@ -159,7 +159,7 @@ class InContextModel(nn.Module):
             columns, values, column_codes, classes, labels=labels, closed_forms=closed_forms
         )
         x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
-        cache = [KeyValues(x.shape[1]) for _ in self.rows]
+        cache = [KVCache(x.shape[1]) for _ in self.rows]
         for block, buffer in zip(self.rows, cache, strict=True):
             x = block(x, cache=buffer, context=x.shape[1])
         rows = self.norm(x)[:, len(self.thinking_rows) :]

@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
 from regard.parts.attention import Attention
-from regard.parts.cache import KeyValues
+from regard.parts.cache import KVCache
 from regard.parts.cells import CellEmbedding, CellHead
 from regard.parts.dropout import Dropout
+from regard.parts.init import init_weights
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
 from regard.parts.positions import NoPosition, Position
-from regard.parts.start import begin
 from regard.parts.table_block import TableBlock
 from regard.parts.trunk import Trunk
 
@@ -64,7 +64,7 @@ class NPTModel(nn.Module):
         self.columns = nn.ModuleList(config.table_block(1) for _ in range(columns))
         self.norm = config.last_norm()
         self.head = CellHead(config.categories, config.width)
-        begin(self, [*self.rows, *self.columns], quiet=config.quiet)
+        init_weights(self, [*self.rows, *self.columns], quiet=config.quiet)
 
     def forward(
         self,
@@ -79,22 +79,22 @@ class NPTModel(nn.Module):
 
     def encode_context(
         self, cells: Float[Tensor, "batch row column"], masked: Bool[Tensor, "batch row column"]
-    ) -> list[KeyValues]:
+    ) -> list[KVCache]:
         """Keys and values of the context rows, which attend to each other, for `predict`."""
-        context = [KeyValues(cells.shape[1]) for _ in self.rows]
+        context = [KVCache(cells.shape[1]) for _ in self.rows]
         self._with_cache(cells, masked, context, rows=cells.shape[1])
         return context
 
     def predict(
         self,
-        context: Sequence[KeyValues],
+        context: Sequence[KVCache],
         cells: Float[Tensor, "batch row column"],
         masked: Bool[Tensor, "batch row column"],
     ) -> list[Tensor]:
         """A prediction for every cell of query rows, which attend to the context rows only."""
         return self.head(self.norm(self._with_cache(cells, masked, context, rows=0)))
 
-    def _with_cache(self, cells: Tensor, masked: Tensor, cache: Sequence[KeyValues], rows: int) -> CellStates:
+    def _with_cache(self, cells: Tensor, masked: Tensor, cache: Sequence[KVCache], rows: int) -> CellStates:
         def between_rows(layer: int, x: CellStates) -> CellStates:
             return self.rows[layer](x, cache=cache[layer], context=rows)
 
@@ -118,7 +118,7 @@ class BetweenRows(MultiHead):
     def __init__(self, width: int, heads: int, attention: Attention, *, columns: int, **settings: Any):
         super().__init__(width, heads, attention, **settings)
         self.columns = columns
-        self.attend = attention.build(heads, self.size * columns)
+        self.attend = attention.build(heads, self.head_size * columns)
 
     def heads_first(self, parts: Float[Tensor, "batch row column head size"]) -> Float[Tensor, "batch head row long"]:
         return parts.permute(0, 3, 1, 2, 4).flatten(3)

@@ -161,7 +161,7 @@ def heads_of(model: nn.Module) -> dict[str, MultiHead]:
 
 
 def _count(heads: MultiHead) -> int:
-    return heads.out.in_features // heads.size
+    return heads.out.in_features // heads.head_size
 
 
 @contextmanager
@@ -170,7 +170,7 @@ def silent(heads: MultiHead, number: int) -> Iterator[None]:
 
     def hush(module: nn.Module, given: tuple[Any, ...]) -> tuple[Tensor]:
         found = given[0].clone()
-        found[..., number * heads.size : (number + 1) * heads.size] = 0
+        found[..., number * heads.head_size : (number + 1) * heads.head_size] = 0
         return (found,)
 
     hook = heads.out.register_forward_pre_hook(hush)
