@@ -140,12 +140,6 @@ def table_inputs(classes: int) -> dict[str, Any]:
     values[:, :, 2] = torch.randint(5, (3, 23))
     codes = torch.randn(3, 4, 8)
     return {"values": values, "category": category, "target": target, "classes": classes, "column_codes": codes}
-        "values": values,
-        "category": category,
-        "target": target,
-        "classes": classes,
-        "column_codes": torch.randn(3, 4, 8),
-    }
 
 
 def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
