@@ -44,7 +44,9 @@ from regard.data.pair_files import read_pairs  # noqa: E402
 from regard.data.trees import Parse, read_trees  # noqa: E402
 from regard.parts import NoPosition, Position, Relative, ReLU, Sinusoid, Tree  # noqa: E402
 from regard.recipes import Plan, classifier, train_classifier, train_translator, translator  # noqa: E402
-from regard.run import CONFIG, Run, load_run  # noqa: E402
+from regard.run import Run
+from regard.store import CONFIG
+# XXX load_run  # noqa: E402
 from regard.tasks.classify import label_scores  # noqa: E402
 from regard.tasks.scores import signatures, translation_scores  # noqa: E402
 from regard.text import BPE  # noqa: E402
@@ -147,7 +149,7 @@ def settled(base: Plan, folder: Path, model: Any, seed: int, steps: int, batch: 
             batch=batch,
             epochs=None,
             steps=steps,
-            optimiser=AdamW(rate=1e-3),
+            optimiser=AdamW(lr=1e-3),
             schedule=Cosine(warmup=100),
             average=0.99,
             check_every=100,

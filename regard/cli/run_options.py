@@ -54,7 +54,7 @@ class Run:
     @property
     def goes_on(self) -> bool:
         """Whether the folder holds the run's own plan, and nothing else is asked."""
-        from regard.run import CONFIG
+        from regard.store import CONFIG
 
         return self.resume and (self.out / CONFIG).exists()
 

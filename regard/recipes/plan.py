@@ -16,7 +16,7 @@ from regard.data.images import ImageFiles
 from regard.data.labelled import LabelFiles
 from regard.data.pair_files import PairFiles
 from regard.models import Model
-from regard.run import CONFIG, read_config
+from regard.store import CONFIG, read_config
 from regard.tables.file import TableFile
 from regard.tables.prior import Prior
 from regard.tasks import Task

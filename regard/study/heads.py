@@ -20,7 +20,8 @@ from regard.models import BERT, GPT, Transformer
 from regard.parts import MultiHead, listen
 from regard.recipes import Plan
 from regard.recipes.plan import PLAN
-from regard.run import COLUMNS, CONFIG, Run, load_run, read_config
+from regard.run import Run, load_run
+from regard.store import COLUMNS, CONFIG, read_config
 from regard.study.duplicates import Shares, duplicate_shares, hidden_again
 from regard.study.folder import StudyFolder
 from regard.study.prepare import prepared

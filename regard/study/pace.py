@@ -13,9 +13,9 @@ import torch
 from regard.core.errors import ConfigError
 from regard.recipes import Plan
 from regard.recipes.training import Prepared
-from regard.run import RunFolder, read_metrics
+from regard.store import RunFolder, read_metrics
 from regard.train import Loop, evaluate
-from regard.train.screen import clock
+from regard.train.display import clock
 
 STEPS = 4  # of which the first warms up
 STARTING = 5.0  # seconds in which a process starts and reads its data
@@ -37,7 +37,7 @@ class Pace:
 def measure_pace(plan: Plan, ready: Prepared) -> Pace:
     """A few steps and a validation by the loop itself, on one thread as the study's runs will be."""
     torch.manual_seed(0)
-    training = replace(plan.training, steps=STEPS, minutes=None, log_every=1, check_every=STEPS + 1)
+    training = replace(plan.training, steps=STEPS, minutes=None, log_every=1, eval_every=STEPS + 1)
     with one_thread(), tempfile.TemporaryDirectory() as place, RunFolder(Path(place) / "run").open() as folder:
         model = plan.model.build()
         Loop(model, plan.task, ready.train, training, folder, speaks=False).run()

@@ -19,7 +19,8 @@ from regard.core.errors import ConfigError, UserError
 from regard.core.files import read_json, write_text
 from regard.core.version import VERSION
 from regard.models import NPT, InContext
-from regard.run import COLUMNS, CONFIG, TABLE, WEIGHTS, RunFolder, read_config, set_weights
+from regard.store import COLUMNS, CONFIG, TABLE, WEIGHTS, RunFolder, read_config
+# XXX set_weights
 from regard.tables.cells import label
 from regard.tables.columns import Columns, name_features
 from regard.tables.estimator import NPTClassifier, NPTRegressor

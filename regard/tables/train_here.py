@@ -6,10 +6,10 @@ from pathlib import Path
 from torch import nn
 
 from regard.core import tensors
-from regard.run import WEIGHTS, RunFolder
+from regard.store import WEIGHTS, RunFolder
 from regard.tasks import Batches
 from regard.train import Loop, Training
-from regard.train.check import Learnable
+from regard.core.batches import Objective
 
 
 def train_here(

@@ -34,7 +34,7 @@ from regard.recipes import (
     tuned,
 )
 from regard.recipes.training import make_run
-from regard.run import read_metrics
+from regard.store import read_metrics
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
 from tests.golden import inputs
 
@@ -101,7 +101,7 @@ def steps_of(run: Path) -> list[float]:
     """The loss of each step, and the validation loss after the last."""
     lines = read_metrics(run)
     return [
-        *(line["loss"] for line in lines if "rate_share" in line),
+        *(line["loss"] for line in lines if "lr_multiplier" in line),
         *(line["valid"] for line in lines if "valid" in line),
     ]
 

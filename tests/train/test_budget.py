@@ -23,4 +23,4 @@ def test_total_steps(settings, steps_per_epoch, total):
 
 def test_fewer_than_no_steps_are_refused():
     with pytest.raises(ConfigError, match="fewest"):
-        Training(epochs=1, fewest=-1)
+        Training(epochs=1, min_steps=-1)

@@ -9,12 +9,12 @@ from torch import nn
 from regard.core.errors import ConfigError
 from regard.models import GPT, RNN
 from regard.parts import Experts
-from regard.train import AdamW, Constant, CoolDown, Cosine, InverseRoot, Muon, Training
-from regard.train.average import Average
-from regard.train.optimise import matrices_of_blocks
+from regard.train import AdamW, Constant, WSD, Cosine, InverseRoot, Muon, Training
+from regard.train.ema import EMA
+from regard.train.optimisers import matrices_of_blocks
 from regard.train.precision import choose
 
-SCHEDULES = [Cosine(warmup=10), InverseRoot(warmup=10), CoolDown(warmup=10, hold=0.5), Constant(warmup=10)]
+SCHEDULES = [Cosine(warmup=10), InverseRoot(warmup=10), WSD(warmup=10, stable=0.5), Constant(warmup=10)]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: type(s).__name__)
@@ -29,8 +29,8 @@ def test_the_rate_rises_to_its_peak_and_never_rises_again(schedule):  # type: ig
 def test_schedules_end_where_they_say():
     assert Cosine(warmup=0).share(99, 1.0) == pytest.approx(0, abs=1e-12)
     assert Cosine(warmup=0, floor=0.1).share(99, 1.0) == pytest.approx(0.1)
-    assert CoolDown(hold=0.4).share(99, 1.0) == 0
-    assert CoolDown(hold=0.4).share(50, 0.7) == pytest.approx(0.5)
+    assert WSD(stable=0.4).share(99, 1.0) == 0
+    assert WSD(stable=0.4).share(50, 0.7) == pytest.approx(0.5)
     assert InverseRoot(warmup=100).share(399, 0.9) == pytest.approx(0.5)
 
 
@@ -99,14 +99,14 @@ def test_each_parameter_belongs_to_exactly_one_optimiser():
 
 def test_rates_are_those_that_the_optimisers_step_with():
     model = GPT(vocab=8, width=16, layers=1, heads=2).build()
-    optimisers = Muon(rate=0.02, rest=AdamW(rate=0.004)).build(model)
+    optimisers = Muon(lr=0.02, adamw=AdamW(lr=0.004)).build(model)
     optimisers.step(0.5)
     told = optimisers.rates(0.5)
-    assert told == {"rate": 0.01, "rate_rest": 0.002}
+    assert told == {"rate": 0.01, "lr_adamw": 0.002}
     used = [group["lr"] for part, _ in optimisers.parts for group in part.param_groups]
     assert used[0] == told["rate"]
-    assert set(used[1:]) == {told["rate_rest"]}
-    assert AdamW(rate=0.5).build(model).rates(0.5) == {"rate": 0.25}
+    assert set(used[1:]) == {told["lr_adamw"]}
+    assert AdamW(lr=0.5).build(model).rates(0.5) == {"rate": 0.25}
 
 
 def test_the_average_follows_its_formula_and_gives_the_weights_back():

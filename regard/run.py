@@ -19,7 +19,7 @@ from regard.data.trees import Parse, match_trees, read_trees
 from regard.decode import Beam, Sampling
 from regard.models import BERT, GPT, FillWords, FromSource, Model, RNNWriter, Transformer, ViT
 from regard.parts.positions import Tree
-from regard.run.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
+from regard.store.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
 from regard.tasks import Classify, ClassifyImages, Summarise, Task
 from regard.tasks.classify import label_chances
 from regard.tasks.classify_images import image_chances
