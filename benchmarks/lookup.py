@@ -27,13 +27,13 @@ from tabular.files import read_table
 from torch import Tensor, nn
 
 from regard.core import tensors
+from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.parts import listen
 from regard.store import WEIGHTS, RunFolder
-from regard.tasks import Batch
 from regard.tasks.fill_cells import CellBatch, FillCells
-from regard.train import AdamW, WSD, Loop, Training
+from regard.train import WSD, AdamW, Loop, Training
 
 RESULT = Path(__file__).parent / "tables" / "lookup.json"
 ROWS = 96  # of a batch, each with its duplicate

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from regard.core.errors import UserError
-from regard.data.labelled import LabelFiles
+from regard.data.text.labelled import LabelFiles
 from regard.interop import load
 from regard.run import load_run
 from regard.store import read_metrics

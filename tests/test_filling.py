@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.masked import MaskedWindows
+from regard.data.text.masked import MaskedWindows
 from regard.interop import load
 from regard.models import BERT, NameLabel
 from regard.parts import Rotary
@@ -164,7 +164,15 @@ def test_a_run_resumed_in_the_middle_of_an_epoch_ends_with_the_same_bits(corpus:
         plan,
         data=replace(plan.data, length=16),
         model=replace(plan.model, width=16, layers=1, heads=2),
-        training=replace(plan.training, batch_size=8, minutes=None, steps=9, checkpoint_minutes=1e-9, keep_checkpoints=9, log_every=1),
+        training=replace(
+            plan.training,
+            batch_size=8,
+            minutes=None,
+            steps=9,
+            checkpoint_minutes=1e-9,
+            keep_checkpoints=9,
+            log_every=1,
+        ),
     )
     train_filler(plan, tmp_path / "whole")
     shutil.copytree(tmp_path / "whole", tmp_path / "cut")

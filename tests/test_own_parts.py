@@ -10,7 +10,7 @@ import pytest
 
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError
-from regard.data.dates import Dates
+from regard.data.text.dates import Dates
 from regard.interop import export_huggingface
 from regard.models import GPT
 from regard.parts import Attention, Full, Learned

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from regard.core.errors import UserError
-from regard.data.pair_files import PairFiles, all_targets, read_pairs, read_referenced
+from regard.data.text.pair_files import PairFiles, all_targets, read_pairs, read_referenced
 from regard.recipes.summariser import usual_length
 from regard.run import load_run
 from regard.store import read_metrics

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from regard.core.errors import UserError
-from regard.data import source_trees
-from regard.data.pair_files import PairFiles
-from regard.data.tree_places import pad_trees
-from regard.data.trees import read_trees
+from regard.data.text.pair_files import PairFiles
+from regard.data.text.pairs import source_trees
+from regard.data.trees.conllu import read_trees
+from regard.data.trees.tree_positions import pad_trees
 from regard.parts import Places
 from regard.run import Run, load_run
 from regard.store import read_metrics

@@ -109,7 +109,7 @@ def test_what_the_user_says_wins(encoder: Path, files: Path, tmp_path: Path, cap
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "x", *words) == 0
     told = capsys.readouterr().out
     assert "epochs: 7" in told
-    assert "rate: 0.002" in told
+    assert "lr: 0.002" in told
     assert "dropout: 0.4" in told
     assert f"init: {encoder}" in told
 
@@ -118,7 +118,10 @@ def test_resuming_needs_no_more_of_the_run_it_began_from(encoder: Path, files: P
     moved = tmp_path / "encoder"
     shutil.copytree(encoder, moved)
     words = [*data(files), "--init", moved, *SMALL]
-    assert regard("train", "classify", *words, "--out", tmp_path / "whole", "--steps=6", "--training.keep_checkpoints=6") == 0
+    assert (
+        regard("train", "classify", *words, "--out", tmp_path / "whole", "--steps=6", "--training.keep_checkpoints=6")
+        == 0
+    )
     shutil.copytree(tmp_path / "whole", tmp_path / "cut")
     (tmp_path / "cut" / "model.safetensors").unlink()
     for checkpoint in RunFolder(tmp_path / "cut").checkpoints()[3:]:

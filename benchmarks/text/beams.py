@@ -18,7 +18,7 @@ choose_wait_policy()
 
 import regard  # noqa: E402  (the policy must be chosen before)
 from regard.core.files import write_text  # noqa: E402
-from regard.data.pair_files import read_pairs  # noqa: E402
+from regard.data.text.pair_files import read_pairs  # noqa: E402
 from regard.decode import Beam  # noqa: E402
 from regard.tasks.scores import signatures, translation_scores  # noqa: E402
 

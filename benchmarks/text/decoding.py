@@ -32,11 +32,11 @@ from torch import Tensor, nn  # noqa: E402
 
 import regard  # noqa: E402
 from regard.core.files import write_text  # noqa: E402
-from regard.data import pad  # noqa: E402
-from regard.data.files import read_lines  # noqa: E402
+from regard.data.text.files import read_lines  # noqa: E402
+from regard.data.text.pairs import pad  # noqa: E402
 from regard.decode import Beam, greedy, write  # noqa: E402
 from regard.parts.linear import packing  # noqa: E402
-# XXX Run  # noqa: E402
+from regard.run import Run  # noqa: E402
 from regard.tasks.targets import AT_ONCE, write_targets  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -38,15 +38,14 @@ from rich.table import Table  # noqa: E402
 import regard  # noqa: E402
 from regard.core.errors import UserError  # noqa: E402
 from regard.core.files import write_text  # noqa: E402
-from regard.data import Pairs, source_trees  # noqa: E402
-from regard.data.labelled import LabelledTexts, encode_rows, encode_trees, read_labelled  # noqa: E402
-from regard.data.pair_files import read_pairs  # noqa: E402
-from regard.data.trees import Parse, read_trees  # noqa: E402
+from regard.data.text.labelled import LabelledTexts, encode_rows, encode_trees, read_labelled  # noqa: E402
+from regard.data.text.pair_files import read_pairs  # noqa: E402
+from regard.data.text.pairs import Pairs, source_trees  # noqa: E402
+from regard.data.trees.conllu import Parse, read_trees  # noqa: E402
 from regard.parts import NoPosition, Position, Relative, ReLU, Sinusoid, Tree  # noqa: E402
 from regard.recipes import Plan, classifier, train_classifier, train_translator, translator  # noqa: E402
-from regard.run import Run
-from regard.store import CONFIG
-# XXX load_run  # noqa: E402
+from regard.run import Run, load_run  # noqa: E402
+from regard.store import CONFIG  # noqa: E402
 from regard.tasks.classify import label_scores  # noqa: E402
 from regard.tasks.scores import signatures, translation_scores  # noqa: E402
 from regard.text import BPE  # noqa: E402
@@ -152,7 +151,7 @@ def settled(base: Plan, folder: Path, model: Any, seed: int, steps: int, batch: 
             optimiser=AdamW(lr=1e-3),
             schedule=Cosine(warmup=100),
             average=0.99,
-            check_every=100,
+            eval_every=100,
             seed=seed,
         ),
     )

@@ -149,7 +149,7 @@ def check_export(path: Path) -> None:
 
 def show(paths: tuple[Path, ...], trees: tuple[Path, ...]) -> "list[Shown]":
     """The runs, each with the trees among which it finds that of its text."""
-    from regard.data.trees import read_trees
+    from regard.data.trees.conllu import read_trees
     from regard.view.shown import Shown
 
     parses = read_trees(trees) if trees else ()

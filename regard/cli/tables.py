@@ -116,7 +116,7 @@ def predict(
     quantiles
         Of a predicted number, beside its mean.
     """
-    from regard.data.table_files import check_written, read_cells, read_table, table_text, write_table
+    from regard.data.tables.files import check_written, read_cells, read_table, table_text, write_table
     from regard.loading import load_table
     from regard.tables.frames import named
     from regard.tables.modes import check_levels
@@ -158,7 +158,7 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5) -> None:
     """
     from rich.console import Console
 
-    from regard.data.table_files import read_table
+    from regard.data.tables.files import read_table
     from regard.loading import load_table
     from regard.tables.frames import named
     from regard.tables.predictions import in_words, tell
@@ -273,7 +273,7 @@ def say(line: str) -> None:
 
 def evaluate_table(run: Path, files: tuple[Path, ...], **others: Any) -> dict[str, Any]:
     """Scores of a table's run on one file; options about text are refused."""
-    from regard.data.table_files import read_table
+    from regard.data.tables.files import read_table
     from regard.loading import load_table
     from regard.tables.frames import named
     from regard.tables.scores import measure

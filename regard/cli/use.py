@@ -11,7 +11,7 @@ from regard.core.errors import ConfigError, UserError, at_least
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.data.trees import Parse
+    from regard.data.trees.conllu import Parse
     from regard.run import Run
 
 
@@ -52,7 +52,7 @@ def classify_images(loaded: "Run", labels: tuple[str, ...], images: tuple[Path, 
     """One line an image; what cannot be read is told apart, and ends the others' answers no sooner."""
     import json as writer
 
-    from regard.data.image_files import Found, files_below
+    from regard.data.images.image_files import Found, files_below
 
     files = [file for path in images for file in (files_below(path) if path.is_dir() else [path])]
     failed = 0
@@ -255,7 +255,7 @@ def read_line_trees(files: tuple[Path, ...], lines: list[str]) -> "list[Parse] |
     """The tree of each line of standard input, where trees are given."""
     if not files:
         return None
-    from regard.data.trees import match_trees, read_trees
+    from regard.data.trees.conllu import match_trees, read_trees
 
     parses = read_trees(files)
     match_trees(parses, lines, lambda number: f"standard input, line {number + 1}")

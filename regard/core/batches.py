@@ -1,4 +1,4 @@
-"""What training asks of data and of a task: batches that can be shared out, and a loss that adds up."""
+"""What the training loop needs to know about data and losses, and nothing more: small interfaces."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -6,40 +6,40 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from torch import Tensor, nn
 
 
-class Loss(NamedTuple):
-    """A sum and the number of terms in it, so that the parts of a batch add up to exactly the whole."""
-
-    total: Tensor
-    terms: Tensor
-
-
 @runtime_checkable
 class Batch(Protocol):
     @property
     def size(self) -> int:
-        """How much it contains, in the task's unit."""
+        """How much it holds in the task's unit, such as tokens: for the speed shown during training."""
 
     @property
     def rows(self) -> int: ...
 
-    def part(self, number: int, parts: int) -> "Batch":
-        """Every `parts`-th row: how ranks and gradient accumulation share one batch."""
+    def shard(self, index: int, count: int) -> "Batch":
+        """Every `count`-th row, starting at row `index`: how ranks and gradient accumulation divide a batch."""
 
     def to(self, device: str) -> "Batch": ...
 
 
 @runtime_checkable
 class Batches(Protocol):
-    fixed_shape: bool  # True: every batch has the same shape, so that compiled code is not compiled again
+    fixed_shape: bool  # True: every batch has the same shape, so compiled code is compiled once
 
     @property
     def steps_per_epoch(self) -> int: ...
 
     def batch(self, step: int) -> Batch:
-        """The batch of a step; it depends on the seed and on this number alone."""
+        """The training batch of a step. It depends on the step alone, so resuming needs no other state."""
 
     def once(self) -> Iterator[Batch]:
-        """One pass over the data, for evaluation."""
+        """One pass in order, for evaluation."""
+
+
+class Loss(NamedTuple):
+    """A sum and the number of its terms, so that the shards of a batch add up to exactly the whole."""
+
+    total: Tensor
+    terms: Tensor
 
 
 @runtime_checkable

@@ -1,6 +1,1 @@
-"""Files to rows to batches."""
-
-from regard.data.order import Order
-from regard.data.pairs import PairBatch, Pairs, pad, source_trees
-
-__all__ = ["Order", "PairBatch", "Pairs", "pad", "source_trees"]
+"""Files to rows to batches: text, images, tables and dependency trees, each in a folder of its own."""

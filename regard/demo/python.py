@@ -9,7 +9,7 @@ from rich.console import Console
 
 import regard
 from regard.core.files import write_text
-from regard.data.corpus import Corpus
+from regard.data.text.corpus import Corpus
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.recipes import Plan, language, train_language_model

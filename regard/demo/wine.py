@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from regard.data.table_files import write_table
+from regard.data.tables.files import write_table
 from regard.tables.compare import compare
 from regard.tables.fitting import Way
 from regard.tables.keep import save

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.labelled import (
+from regard.data.text.labelled import (
     LabelFiles,
     LabelledTexts,
     encode_rows,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from regard.data.dates import Dates
+from regard.data.text.dates import Dates
 from regard.models import Transformer
 from regard.parts import GELU
 from regard.recipes.plan import Plan

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from regard.data.corpus import TOKENIZER, Corpus
+from regard.data.text.corpus import TOKENIZER, Corpus
 from regard.text import Tokenizer
 from regard.train import Ranks
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.corpus import Corpus
-from regard.data.masked import MaskedWindows
+from regard.data.text.corpus import Corpus
+from regard.data.text.masked import MaskedWindows
 from regard.models import BERT, FillWords
 from regard.parts import GELU, PreNorm, Rotary
 from regard.recipes.encoded import Encoded, encoded
@@ -17,7 +17,7 @@ from regard.recipes.training import Prepared, make_run
 from regard.tasks import FillMasked
 from regard.tasks.fill import fill_scores
 from regard.text import BPE
-from regard.train import AdamW, WSD, Muon, Ranks, Report, Training
+from regard.train import WSD, AdamW, Muon, Ranks, Report, Training
 
 
 def filler(files: tuple[str, ...]) -> Plan:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.ahead import Ahead
-from regard.data.album import Album, View, read_album, write_album
-from regard.data.augment import Augment
-from regard.data.held_out import held_out
-from regard.data.image_files import Part, Source, find_images
-from regard.data.images import ImageFiles, LabelledImages, Scale
-from regard.data.pixels import ImageError, Size
+from regard.data.images.augment import Augment
+from regard.data.images.image_cache import Album, View, read_album, write_album
+from regard.data.images.image_files import Part, Source, find_images
+from regard.data.images.images import ImageFiles, LabelledImages, Scale
+from regard.data.images.pixels import ImageError, Size
+from regard.data.prefetch import Ahead
+from regard.data.split import held_out
 from regard.models import ViT
 from regard.parts import Convolutions, Query, RMSNorm, SquaredReLU
 from regard.recipes.plan import Plan
@@ -28,7 +28,7 @@ from regard.run import Run
 from regard.tasks import ClassifyImages
 from regard.tasks.classify import label_scores
 from regard.tasks.classify_images import pixel_chances
-from regard.train import AdamW, WSD, Muon, Ranks, Report, Training
+from regard.train import WSD, AdamW, Muon, Ranks, Report, Training
 
 MOST_SIDE = 64  # pixels that are read along a side where nobody says how many
 ACROSS = 8  # patches along a side, about

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.corpus import Corpus
-from regard.data.windows import Windows
+from regard.data.text.corpus import Corpus
+from regard.data.text.windows import Windows
 from regard.models import GPT, RNNWriter
 from regard.parts import RMSNorm, Rotary, SquaredReLU
 from regard.recipes.encoded import Encoded, encoded
@@ -17,7 +17,7 @@ from regard.recipes.training import Prepared, make_run
 from regard.run import Run
 from regard.tasks import LanguageModel
 from regard.tasks.language import count_characters, language_scores
-from regard.train import AdamW, WSD, Muon, Ranks, Report, Training
+from regard.train import WSD, AdamW, Muon, Ranks, Report, Training
 
 
 def language(files: tuple[str, ...]) -> Plan:

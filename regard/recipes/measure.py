@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.corpus import Corpus, check_length
-from regard.data.files import TEXT, check_columns
-from regard.data.labelled import check_labels, read_labelled, read_row_trees
-from regard.data.masked import MaskedWindows
-from regard.data.pair_files import read_filled, read_pair_trees, read_pairs
-from regard.data.tokens import read_tokens, write_tokens
-from regard.data.windows import Windows
+from regard.data.text.corpus import Corpus, check_length
+from regard.data.text.files import TEXT, check_columns
+from regard.data.text.labelled import check_labels, read_labelled, read_row_trees
+from regard.data.text.masked import MaskedWindows
+from regard.data.text.pair_files import read_filled, read_pair_trees, read_pairs
+from regard.data.text.tokens import read_tokens, write_tokens
+from regard.data.text.windows import Windows
 from regard.decode import Beam
 from regard.parts.positions import Learned
 from regard.recipes.encoded import tell_unknown

@@ -15,7 +15,7 @@ from regard.tables.own_network import Prepared as Standardised
 from regard.tables.views import Table
 from regard.tasks import FillCells
 from regard.tasks.fill_cells import CellBatch
-from regard.train import AdamW, WSD, Training
+from regard.train import WSD, AdamW, Training
 
 MOST_MEASURED = 300  # rows held out that are told
 

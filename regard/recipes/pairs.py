@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from regard.core.errors import ConfigError
-from regard.data import Pairs, source_trees
-from regard.data.trees import Parse
+from regard.data.text.pairs import Pairs, source_trees
+from regard.data.trees.conllu import Parse
 from regard.models import FromSource, Model
 from regard.recipes.encoded import own_tokenizer
 from regard.recipes.plan import Plan

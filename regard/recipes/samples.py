@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.data import Pairs
+from regard.data.text.pairs import Pairs
 from regard.decode import Sampling, greedy
 from regard.tasks.language import generate, room_after
 from regard.text import Tokenizer
@@ -30,7 +30,7 @@ def going_on(tokenizer: Tokenizer, tokens: np.ndarray, length: int) -> Sample:
 def writing(tokenizer: Tokenizer, source: str, pairs: Pairs) -> Sample:
     """The first source of these pairs, and what is written for it."""
     first = next(iter(pairs.once()))
-    batch = first.part(0, first.rows)
+    batch = first.shard(0, first.rows)
 
     def sample(model: nn.Module) -> str:
         row = batch.to(_device(model))

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.pair_files import PairFiles, Referenced, all_targets
+from regard.data.text.pair_files import PairFiles, Referenced, all_targets
 from regard.decode import Beam
 from regard.models import Transformer
 from regard.parts import ReLU

@@ -15,7 +15,7 @@ from regard.recipes.training import Prepared, make_run
 from regard.store import WEIGHTS, RunFolder
 from regard.tables.prior import InventedTables, Prior
 from regard.tasks import ReadTable
-from regard.train import AdamW, WSD, Muon, Report, Training
+from regard.train import WSD, AdamW, Muon, Report, Training
 
 HELD_OUT = 64  # groups of tables to measure by
 
@@ -47,7 +47,7 @@ def prepare(plan: Plan, goes_on: bool = False, *, speaks: bool = True) -> Prepar
     """What the run begins from is not needed any more once it goes on from a checkpoint of its own."""
     if not isinstance(plan.data, Prior) or not isinstance(plan.model, InContext):
         raise ConfigError(f"model: {type(plan.model).__name__} does not read tables in context; choose InContext")
-    if plan.training.batch_size != Training.batch and not goes_on:
+    if plan.training.batch_size != Training.batch_size and not goes_on:
         raise ConfigError("training.batch_size: tables come in groups, not in rows: set data.groups and data.budget")
     weights = {} if plan.init is None or goes_on else _matching(plan.model, Path(plan.init), speaks)
     # Runs of different seeds learn from different tables, and are measured by the same ones.

@@ -10,16 +10,16 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from regard.core.batches import Batches
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError
 from regard.core.files import write_text
 from regard.recipes.plan import Plan, describe
 from regard.run import Run, load_run
 from regard.store import CARD, TOKENIZER, RunFolder
-from regard.tasks import Batches
+from regard.store.loss_plot import plot_losses
 from regard.text import Tokenizer
 from regard.train import Loop, Ranks, Report, Sample, join_ranks
-from regard.store.loss_plot import plot_losses
 
 Scores = Mapping[str, float]
 Score = Callable[[Run, float], Scores]  # of what was trained, on what it has not learned from; its loss is known there

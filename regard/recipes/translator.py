@@ -5,8 +5,8 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.dates import Dates
-from regard.data.pair_files import PairFiles
+from regard.data.text.dates import Dates
+from regard.data.text.pair_files import PairFiles
 from regard.models import RNN, Model, Transformer
 from regard.parts import Additive, ReLU
 from regard.recipes.pairs import TextPair, prepare_pairs

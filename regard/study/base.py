@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from regard.core.errors import ConfigError
-from regard.data.corpus import Corpus
+from regard.data.text.corpus import Corpus
 from regard.models import BERT, GPT, NPT, Transformer
 from regard.parts import GELU, PreNorm
 from regard.recipes import Plan, classifier, language, own_table, translator
@@ -68,16 +68,16 @@ def _plain(plan: Plan, size: Size) -> Plan:
     training = replace(
         plan.training,
         epochs=None,
-        fewest=0,
+        min_steps=0,
         minutes=None,
         steps=100,
-        batch=plan.training.batch_size if isinstance(model, NPT) else min(plan.training.batch_size, 32),
+        batch_size=plan.training.batch_size if isinstance(model, NPT) else min(plan.training.batch_size, 32),
         optimiser=AdamW(lr=2e-3),
         schedule=Cosine(warmup=100),
-        clip=1.0,
-        average=0.0,
+        grad_clip=1.0,
+        ema=0.0,
         precision="float32",
         compile="never",
-        keep=1,
+        keep_checkpoints=1,
     )
     return replace(plan, model=model, training=training)

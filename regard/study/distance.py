@@ -20,7 +20,7 @@ from regard.core.config import override
 from regard.core.errors import ConfigError, at_least
 from regard.core.files import write_text
 from regard.core.machine import seed_for, usable_cores
-from regard.data.pair_files import PairFiles
+from regard.data.text.pair_files import PairFiles
 from regard.models import RNN, Model, Transformer
 from regard.parts import GELU, Additive
 from regard.recipes import Plan, translator

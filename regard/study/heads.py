@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError, at_least
-from regard.data.corpus import Corpus
-from regard.data.trees import Parse, read_trees
+from regard.data.text.corpus import Corpus
+from regard.data.trees.conllu import Parse, read_trees
 from regard.models import BERT, GPT, Transformer
 from regard.parts import MultiHead, listen
 from regard.recipes import Plan

@@ -32,7 +32,7 @@ class Rate:
 
 
 def with_rate(plan: Plan, rate: float) -> Plan:
-    optimiser = replace(plan.training.optimiser, rate=rate)
+    optimiser = replace(plan.training.optimiser, lr=rate)
     return replace(plan, training=replace(plan.training, optimiser=optimiser))
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.core.shapes import Pattern, Tokens, Valid
-from regard.data.tree_places import TokenTree
+from regard.data.trees.tree_positions import TokenTree
 
 Places = Bool[Tensor, "batch query key"]
 Ids = Int[Tensor, "batch length"]

@@ -12,7 +12,7 @@ from regard.core.config import override
 from regard.core.errors import ConfigError, UserError, at_least
 from regard.core.files import read_json, write_text
 from regard.core.machine import usable_cores
-from regard.data.corpus import Corpus
+from regard.data.text.corpus import Corpus
 from regard.models import GPT
 from regard.recipes import Plan
 from regard.study.base import base_plan

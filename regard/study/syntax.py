@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from regard.core.errors import UserError
-from regard.data.tree_places import token_trees
-from regard.data.trees import Parse
+from regard.data.trees.conllu import Parse
+from regard.data.trees.tree_positions import token_trees
 from regard.study.roles import word_pattern
 from regard.text import Tokenizer
 

@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from regard.data.pair_files import PairFiles
+from regard.data.text.pair_files import PairFiles
 from regard.recipes import Plan, share_right
 from regard.recipes.training import make_run
 from regard.run import load_run

@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import Bool, Float, Float32
 
 from regard.core.errors import ConfigError
-from regard.data.table_types import read_dates
+from regard.data.tables.types import read_dates
 
 Label = str | bool | int | float  # what JSON keeps exactly
 

@@ -21,6 +21,7 @@ from jaxtyping import Bool, Float, Int
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.models.npt import Between, NPTModel
@@ -28,10 +29,9 @@ from regard.parts.cache import KeyValues
 from regard.parts.taps import listen
 from regard.tables.train_here import train_here
 from regard.tables.views import Table
-from regard.tasks import Batch
 from regard.tasks.fill_cells import CellBatch, FillCells
 from regard.tasks.read_table import quantile_levels
-from regard.train import AdamW, WSD, Training
+from regard.train import WSD, AdamW, Training
 
 FEWEST_ROWS, MOST_ROWS, MOST_CELLS = 64, 1024, 24_000  # of a step
 STEPS = 100  # that there shall be time for, with fewer rows in each where needed

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.table_files import read_table
+from regard.data.tables.files import read_table
 from regard.tables.cells import ROW, label, read_numbers
 from regard.tables.column import Column
 from regard.tables.columns import nearest

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from regard.data.table_types import like_dates
+from regard.data.tables.types import like_dates
 from regard.tables.cells import read_codes, read_numbers
 from regard.tables.column import Column
 

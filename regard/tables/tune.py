@@ -11,7 +11,7 @@ import torch
 from torch import Generator, Tensor
 
 from regard.core.machine import seed_for
-from regard.data.table_batch import TableBatch, TableGroups
+from regard.data.tables.batch import TableBatch, TableGroups
 from regard.models.in_context import COLUMN_CODE, InContextModel
 from regard.tables.target import Scale
 from regard.tables.train_here import train_here

@@ -1,7 +1,6 @@
 """The tasks. `Task` is their table: the run folder and the trainer read it."""
 
-from regard.data.batch import Batch, Batches
-from regard.tasks.base import Loss
+from regard.core.batches import Batch, Batches, Loss
 from regard.tasks.classify import Classify
 from regard.tasks.classify_images import ClassifyImages
 from regard.tasks.fill import FillMasked

@@ -8,12 +8,12 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.batches import Loss
 from regard.core.errors import share
-from regard.data import pad
-from regard.data.labelled import LabelledBatch, encode_texts, encode_trees
-from regard.data.tree_places import pad_trees
-from regard.data.trees import Parse
-from regard.tasks.base import Loss
+from regard.data.text.labelled import LabelledBatch, encode_texts, encode_trees
+from regard.data.text.pairs import pad
+from regard.data.trees.conllu import Parse
+from regard.data.trees.tree_positions import pad_trees
 from regard.text import Tokenizer
 
 

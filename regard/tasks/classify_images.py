@@ -10,12 +10,12 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.batches import Loss
 from regard.core.errors import share
-from regard.data.album import View, decode
-from regard.data.image_files import Found
-from regard.data.images import ImageBatch, Scale
-from regard.data.pixels import Framing, ImageError
-from regard.tasks.base import Loss
+from regard.data.images.image_cache import View, decode
+from regard.data.images.image_files import Found
+from regard.data.images.images import ImageBatch, Scale
+from regard.data.images.pixels import Framing, ImageError
 
 
 @dataclass(frozen=True)

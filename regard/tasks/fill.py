@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.batches import Loss
 from regard.core.errors import ConfigError, at_least
-from regard.data import pad
-from regard.data.masked import MaskedBatch, MaskedWindows
+from regard.data.text.masked import MaskedBatch, MaskedWindows
+from regard.data.text.pairs import pad
 from regard.parts.attention.base import hide
-from regard.tasks.base import Loss
 from regard.text import Gaps, Tokenizer
 
 

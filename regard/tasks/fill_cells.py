@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from regard.core.batches import Loss
 from regard.data.batch import TensorBatch
-from regard.tasks.base import Loss
 
 
 @dataclass(frozen=True)

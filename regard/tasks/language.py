@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from regard.core.batches import Loss
 from regard.core.errors import ConfigError, at_least
-from regard.data.windows import WindowBatch
+from regard.data.text.windows import WindowBatch
 from regard.decode import Sampling, stream
 from regard.parts.positions.learned import LearnedCode
-from regard.tasks.base import Loss
 from regard.text import Tokenizer
 
 LAID_OUT = 4096  # tokens that memory is laid out for ahead; for more it grows as they come

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.data.table_batch import TableBatch
-from regard.tasks.base import Loss
+from regard.core.batches import Loss
+from regard.data.tables.batch import TableBatch
 
 LEAST = 1e-4  # probability of a class that nobody voted for
 

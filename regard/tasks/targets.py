@@ -9,13 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.data import PairBatch, Pairs, pad, source_trees
-from regard.data.tree_places import pad_trees
-from regard.data.trees import Parse
+from regard.core.batches import Loss
+from regard.data.text.pairs import PairBatch, Pairs, pad, source_trees
+from regard.data.trees.conllu import Parse
+from regard.data.trees.tree_positions import pad_trees
 from regard.decode import Beam, greedy
 from regard.parts.linear import packing
 from regard.parts.taps import Heard, listen
-from regard.tasks.base import Loss
 from regard.text import Tokenizer
 
 AT_ONCE = 384  # rows of a step: more are no faster on a processor

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from regard.core.batches import Loss
 from regard.core.errors import share
-from regard.data import PairBatch
-from regard.tasks.base import Loss
+from regard.data.text.pairs import PairBatch
 from regard.tasks.targets import target_loss
 
 

@@ -1,4 +1,4 @@
-"""An exponential moving average of the weights, which often generalises better than the last ones (Polyak & Juditsky, 1992)."""
+"""Exponential moving average of the weights: often better than the last ones (Polyak & Juditsky, 1992)."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

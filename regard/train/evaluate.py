@@ -18,7 +18,7 @@ def evaluate(model: nn.Module, task: Objective, data: Batches, ranks: Ranks = Ra
     device, total, count = device_of(model), 0.0, 0.0
     with torch.no_grad(), evaluation_mode(model):
         for batch in data.once():
-            part = batch.part(ranks.rank, ranks.world)
+            part = batch.shard(ranks.rank, ranks.world)
             if part.rows:
                 loss = task.loss(model, part.to(device))
                 total, count = total + loss.total.item(), count + loss.terms.item()

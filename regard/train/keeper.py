@@ -1,4 +1,4 @@
-"""A keeper: where a run keeps its weights, checkpoints and metrics. The loop knows no folder; a run folder is a keeper."""
+"""A keeper: where a run keeps its weights, checkpoints and metrics. A run folder is one; so is memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

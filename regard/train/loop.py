@@ -1,5 +1,4 @@
-"""The one training loop. It knows no model, task or folder: it sees `task.loss(model, batch)`, the batch of each step, and
-a keeper."""
+"""The one training loop. It knows no model, task or folder: only `task.loss(model, batch)`, batches and a keeper."""
 
 import logging
 import math
@@ -64,7 +63,7 @@ class Loop:
     def rehearse(self) -> None:
         """One row of the first batch: what cannot work, such as a text longer than the position table, fails here."""
         batch = self.data.batch(0)
-        self.task.loss(self.model.eval(), batch.part(0, batch.rows).to(self.precision.device))
+        self.task.loss(self.model.eval(), batch.shard(0, batch.rows).to(self.precision.device))
 
     def run(self) -> Report:
         """Train until the budget is used up or a signal asks to stop; the keeper then has the best weights."""
@@ -128,7 +127,7 @@ class Loop:
         parts = self.ranks.world * self.training.accumulation
         total = count = 0.0
         for number in range(self.training.accumulation):
-            part = batch.part(self.ranks.rank + number * self.ranks.world, parts).to(self.precision.device)
+            part = batch.shard(self.ranks.rank + number * self.ranks.world, parts).to(self.precision.device)
             with self.precision.context():
                 loss = self.task.loss(self.model, part)
             loss.total.backward()

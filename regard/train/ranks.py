@@ -1,7 +1,7 @@
 """Ranks: the same command alone or under `torchrun`, where each rank computes its part of every batch.
 
-`Ranks` is the strategy that the loop asks: data parallelism with replicated weights. A sharded strategy would answer the
-same questions in its own way.
+`Ranks` is the parallel strategy that the loop asks: data parallelism with replicated weights. A sharded strategy would
+answer the same questions in its own way.
 """
 
 import gc

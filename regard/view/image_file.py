@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import UserError
-from regard.data.pixels import pixels
+from regard.data.images.pixels import pixels
 
 LARGEST = 32 * 2**20  # bytes of a file
 LONGEST = 200  # letters of a name

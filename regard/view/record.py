@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from regard.core.errors import UserError
-from regard.data.labelled import encode_texts, encode_trees
-from regard.data.pixels import pixels
-from regard.data.tree_places import pad_trees
-from regard.data.trees import Parse
+from regard.data.images.pixels import pixels
+from regard.data.text.labelled import encode_texts, encode_trees
+from regard.data.trees.conllu import Parse
+from regard.data.trees.tree_positions import pad_trees
 from regard.decode import write
 from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer, ViT
 from regard.parts import ClassToken, Query

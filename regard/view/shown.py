@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from regard.core.errors import UserError
-from regard.data.trees import Parse
+from regard.data.trees.conllu import Parse
 from regard.loading import holds_table, load, load_table
 from regard.models import BERT, GPT, FillWords, FromSource, Model, ViT
 from regard.parts.positions import Tree

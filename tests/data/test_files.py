@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import UserError
-from regard.data.corpus import Corpus
-from regard.data.files import Fields, read_lines, read_rows, read_text
-from regard.data.tokens import read_tokens
-from regard.data.windows import Windows
+from regard.data.text.corpus import Corpus
+from regard.data.text.files import Fields, read_lines, read_rows, read_text
+from regard.data.text.tokens import read_tokens
+from regard.data.text.windows import Windows
 from regard.text import BPE, Bytes, Characters
 
 ROWS = [("a b", "1"), ('ü,"x"', "2"), ("tab? no", "3")]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.masked import MaskedBatch, MaskedWindows, Masking
+from regard.data.text.masked import MaskedBatch, MaskedWindows, Masking
 from regard.text import Characters, Tokenizer
 
 TOKENIZER = Characters().train(["abcdefghijklmnopqrstuvwxyz"])
@@ -126,7 +126,7 @@ def test_special_tokens_in_the_text_are_never_told():
 
 def test_parts_of_a_batch_hold_each_row_once():
     batch = windows().batch(0)
-    parts = [batch.part(number, 3) for number in range(3)]
+    parts = [batch.shard(number, 3) for number in range(3)]
     assert sum(part.size for part in parts) == batch.size
     assert sorted(torch.cat([part.chosen for part in parts]).tolist()) == sorted(batch.chosen.tolist())
 

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError, UserError
-from regard.data import Order, Pairs, pad
-from regard.data.dates import LANGUAGES, Dates, write
+from regard.data.sampler import Order
+from regard.data.text.dates import LANGUAGES, Dates, write
+from regard.data.text.pairs import Pairs, pad
 from regard.text import Characters
 
 sizes = st.lists(st.integers(1, 30), min_size=1, max_size=200)
@@ -59,7 +60,7 @@ def test_parts_of_a_batch_hold_each_row_once():
     sources, targets = tokenizer.encode(["a", "ab", "abc", "", "cab"]), tokenizer.encode(["c", "", "b", "a", "bb"])
     rows = list(zip(sources, targets, strict=True))
     batch = Pairs(rows, tokenizer, batch=5).batch(0)
-    parts = [batch.part(number, 3) for number in range(3)]
+    parts = [batch.shard(number, 3) for number in range(3)]
     assert sum(part.size for part in parts) == batch.size
     assert sorted(torch.cat([part.source for part in parts]).tolist()) == sorted(batch.source.tolist())
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.table_files import FORMULA, read_table, write_table
-from regard.data.table_types import MISSING
+from regard.data.tables.files import FORMULA, read_table, write_table
+from regard.data.tables.types import MISSING
 
 TABLES = Path(os.environ.get("REGARD_TABLES", "no-tables"))  # real ones, described in a MANIFEST.csv
 

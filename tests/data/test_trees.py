@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import UserError
-from regard.data.labelled import LabelledTexts
-from regard.data.pairs import Pairs, source_trees
-from regard.data.tree_places import TokenTree, pad_trees, token_trees
-from regard.data.trees import Parse, match_trees, read_trees
+from regard.data.text.labelled import LabelledTexts
+from regard.data.text.pairs import Pairs, source_trees
+from regard.data.trees.conllu import Parse, match_trees, read_trees
+from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
 from regard.text import BPE, Bytes, Characters, Unigram, WordPiece
 from tests.conllu import chain, conllu
 from tests.helpers import random_heads
@@ -269,7 +269,7 @@ def test_places_follow_their_rows_through_batches_and_parts():
     texts = LabelledTexts([(n, [5] * n) for n in lengths], tokenizer.pad, 3, trees=some_trees(lengths))
     batches = [*pairs.once(), pairs.batch(0), pairs.batch(1), *texts.once(), texts.batch(0), texts.batch(1)]
     for batch in batches:
-        for part in (batch, batch.part(0, 2), batch.part(1, 2), batch.to("cpu")):
+        for part in (batch, batch.shard(0, 2), batch.shard(1, 2), batch.to("cpu")):
             valid = part.source_valid if hasattr(part, "source_valid") else part.valid
             assert part.places is not None
             assert part.places.index.shape == part.places.depth.shape == valid.shape

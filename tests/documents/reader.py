@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+import regard.run as loaded
 from regard.recipes import training
-# XXX loaded
 from regard.study import ablate, laws, pool, scale
 from regard.study.folder import Job, StudyFolder
 from regard.study.work import work

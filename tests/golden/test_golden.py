@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
-from regard.data.dates import Dates
+from regard.data.text.dates import Dates
 from regard.recipes import (
     Plan,
     classifier,
@@ -80,7 +80,7 @@ def shortened(plan: Plan) -> Plan:
         epochs=None,
         minutes=None,
         log_every=1,
-        check_every=5,
+        eval_every=5,
         precision="float32",
         compile="never",
     )

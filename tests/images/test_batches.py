@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError
-from regard.data.ahead import Ahead
-from regard.data.augment import Augment
-from regard.data.images import LabelledImages, Scale
+from regard.data.images.augment import Augment
+from regard.data.images.images import LabelledImages, Scale
+from regard.data.prefetch import Ahead
 from regard.tasks import ClassifyImages
 from tests.images.make import bars
 
@@ -118,7 +118,7 @@ def test_parts_of_a_batch_add_up_to_the_whole():
 
     task, model, batch = ClassifyImages(("a", "b"), smoothing=0.1), Model(), batches(EVERY).batch(0)
     whole = task.loss(model, batch)
-    parts = [task.loss(model, batch.part(number, 3)) for number in range(3)]
+    parts = [task.loss(model, batch.shard(number, 3)) for number in range(3)]
     torch.testing.assert_close(sum(part.total for part in parts), whole.total)
     assert sum(part.terms for part in parts) == whole.terms == 8
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from regard.data.pixels import Framing, ImageError, pixels, size_of
+from regard.data.images.pixels import Framing, ImageError, pixels, size_of
 
 GREY = np.arange(64, dtype=np.uint8).reshape(8, 8) * 3
 COLOURS = np.stack([GREY, 255 - GREY, GREY // 2], -1)

@@ -14,7 +14,7 @@ from PIL import Image
 
 import regard as library
 from regard.core.errors import ConfigError, UserError
-from regard.data.pixels import Size
+from regard.data.images.pixels import Size
 from regard.models import ViT
 from regard.parts import Convolutions, Grid
 from regard.parts.pool import QueryPool

@@ -11,11 +11,11 @@ from PIL import Image
 from rich.console import Console
 
 from regard.core.errors import UserError
-from regard.data import album
-from regard.data.album import View, read_album, write_album
-from regard.data.counted import counted
-from regard.data.image_files import Found, find_images
-from regard.data.pixels import pixels
+from regard.data.images import image_cache as album
+from regard.data.images.image_cache import View, read_album, write_album
+from regard.data.images.image_files import Found, find_images
+from regard.data.images.pixels import pixels
+from regard.data.progress import counted
 from tests.images.make import LABELS, bars, write_classes, write_idx
 
 IMAGES, NUMBERS = bars(10)
@@ -217,8 +217,8 @@ def test_long_reading_is_counted(terminal: bool, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Console, "is_terminal", property(lambda _: terminal))
     assert list(counted(iter("abc"), "images decoded")) == ["a", "b", "c"]
     assert "decoded: " not in capsys.readouterr().err, "a moment is not worth a number"
-    monkeypatch.setattr("regard.data.counted.LIVE_SECONDS", 0)
-    monkeypatch.setattr("regard.data.counted.QUIET_SECONDS", 0)
+    monkeypatch.setattr("regard.data.progress.LIVE_SECONDS", 0)
+    monkeypatch.setattr("regard.data.progress.QUIET_SECONDS", 0)
     assert list(counted(range(1_001), "images decoded"))[-1] == 1_000
     told = capsys.readouterr().err
     assert "images decoded" in told

@@ -2,7 +2,7 @@
 
 import torch
 
-from regard.data.tree_places import TokenTree
+from regard.data.trees.tree_positions import TokenTree
 from regard.models import GPT
 from regard.study.heads import heads_of, silent
 from regard.study.roles import named, role_shares, word_pattern

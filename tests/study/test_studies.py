@@ -14,7 +14,7 @@ from unittest.mock import Mock
 import matplotlib
 import pytest
 
-from regard.data.pair_files import PairFiles
+from regard.data.text.pair_files import PairFiles
 from regard.store import read_metrics
 from regard.study import pool
 from regard.study.base import base_plan

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.core.errors import UserError
-from regard.data.trees import Parse, read_trees
+from regard.data.trees.conllu import Parse, read_trees
 from regard.study import syntax
 from regard.study.syntax import ask, read_syntax
 from regard.text import Characters

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError
-from regard.data.table_files import read_table, write_table
+from regard.data.tables.files import read_table, write_table
 from regard.tables.columns import Column, Columns, as_frame
 
 TABLES = Path(os.environ.get("REGARD_TABLES", "no-tables"))  # real ones, described in a MANIFEST.csv

@@ -51,7 +51,7 @@ def test_ranks_share_the_work_of_a_step():
     tables = InventedTables(Prior(), held_out=0)
     for step in range(20):
         whole = tables.batch(step)
-        parts = [whole.part(number, 2) for number in range(2)]
+        parts = [whole.shard(number, 2) for number in range(2)]
         assert sorted(parts[0].numbers + parts[1].numbers) == sorted(whole.numbers)
         costs = [sum(shape_of(Prior(), group).cost for group in part.numbers) for part in parts]
         assert max(costs) < 1.6 * min(costs)

@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_sco
 
 import regard
 from regard.core.errors import UserError
-from regard.data.table_files import read_table
+from regard.data.tables.files import read_table
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
 from regard.tables.cells import is_gap
 from regard.tables.compare import compare

@@ -48,7 +48,8 @@ def train(out: Path, ranks: int, *more: str, steps: int = 8) -> list[dict[str, f
 
 # Muon squares its gradient five times in bfloat16, so only small steps keep what is lost there out of the losses.
 @pytest.mark.parametrize(
-    "more", [("--model.feed=Experts",), ("--training.optimiser={kind: Muon, rate: 0.0002}", "--training.accumulation=2")]
+    "more",
+    [("--model.feed=Experts",), ("--training.optimiser={kind: Muon, lr: 0.0002}", "--training.accumulation=2")],
 )
 def test_two_ranks_reproduce_the_losses_of_one_process(more: tuple[str, ...], tmp_path: Path):
     one, two = train(tmp_path / "one", 1, more[0]), train(tmp_path / "two", 2, *more)

@@ -92,7 +92,7 @@ def test_twenty_kills_at_random_moments_change_not_a_bit(unbroken: Path, tmp_pat
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_finishes_the_step_saves_and_exits_with_its_code(name: str, unbroken: Path, tmp_path: Path):
     out, number = tmp_path / "stopped", getattr(signal, name)
-    options = {"batch": 8, "check_every": 4, "log_every": 1, "average": 0.9, "save_minutes": 10}
+    options = {"batch_size": 8, "eval_every": 4, "log_every": 1, "ema": 0.9, "checkpoint_minutes": 10}
     words = [sys.executable, "-m", "regard", "train", "dates", "--out", str(out), "--steps", "100000"]
     words += [f"--training.{key}={value}" for key, value in options.items()]
     words += ["--data.train=40", "--data.valid=8", "--data.test=4", "--model.width=16", "--model.layers=1"]

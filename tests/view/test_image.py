@@ -14,7 +14,7 @@ from torch import Tensor
 
 import regard
 from regard.core.errors import ConfigError, UserError
-from regard.data.pixels import pixels
+from regard.data.images.pixels import pixels
 from regard.parts.taps import listen
 from regard.run import Run
 from regard.tasks import ClassifyImages

@@ -5,7 +5,7 @@ import torch
 
 import regard
 from regard.core.errors import UserError
-from regard.data.labelled import encode_texts
+from regard.data.text.labelled import encode_texts
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.parts.taps import listen

@@ -14,7 +14,13 @@ from tests.command import regard
 from tests.train.tiny import train_tiny, weights_of
 
 TEXT = "to be, or not to be: that is the question.\n"
-SMALL = ["--training.batch_size=4", "--model.width=16", "--model.heads=2", "--model.layers=1", "--training.eval_every=2"]
+SMALL = [
+    "--training.batch_size=4",
+    "--model.width=16",
+    "--model.heads=2",
+    "--model.layers=1",
+    "--training.eval_every=2",
+]
 
 
 def samples(run: Path, checks: int) -> list[str]:

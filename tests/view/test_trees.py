@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import regard
-from regard.data.trees import read_trees
+from regard.data.trees.conllu import read_trees
 from regard.models import BERT, NameLabel, RNNWriter, Transformer
 from regard.parts.positions import Tree
 from regard.parts.taps import listen

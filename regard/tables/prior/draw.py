@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
+from regard.core.batches import Batch
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
-from regard.data.table_batch import TableBatch, TableGroups
+from regard.data.tables.batch import TableBatch, TableGroups
 from regard.tables.prior.answers import draw_scores
 from regard.tables.prior.causes import draw_nodes, often, standard, uniform, whole
 from regard.tables.prior.columns import make_columns
-from regard.tasks import Batch
 
 CODE = 8  # random numbers a column
 FARTHEST = 8.0  # deviations: targets beyond are cut, or one would outweigh a table
@@ -152,15 +152,15 @@ class Groups:
     def size(self) -> int:
         return self.prior.budget * len(self.numbers)
 
-    def part(self, number: int, parts: int) -> "Groups":
+    def shard(self, index: int, count: int) -> "Groups":
         """One of several shares that cost about the same, for ranks wait for the slowest of them."""
-        shares: list[list[int]] = [[] for _ in range(parts)]
-        costs = [0.0] * parts
+        shares: list[list[int]] = [[] for _ in range(count)]
+        costs = [0.0] * count
         for cost, group in sorted(((shape_of(self.prior, group).cost, group) for group in self.numbers), reverse=True):
             least = costs.index(min(costs))
             shares[least].append(group)
             costs[least] += cost
-        return Groups(self.prior, tuple(shares[number]))
+        return Groups(self.prior, tuple(shares[index]))
 
     def to(self, device: str) -> "TableGroups":
         return TableGroups([draw_group(self.prior, number).to(device) for number in self.numbers])

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from regard.data.trees import Parse
+from regard.data.trees.conllu import Parse
 from regard.parts.positions import Places, tree_depth, tree_distance
 from regard.text import Tokenizer
 

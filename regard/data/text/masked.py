@@ -15,7 +15,7 @@ from torch import Tensor
 from regard.core.errors import at_least
 from regard.core.machine import seed_for
 from regard.data.batch import TensorBatch
-from regard.data.windows import WindowBatch, Windows
+from regard.data.text.windows import WindowBatch, Windows
 from regard.text import Tokenizer
 
 MASKED, REPLACED = 0.8, 0.1  # of the chosen words; the rest stay, so that a word that is shown may be wrong or right

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from regard.data.batch import Batches
+from regard.core.batches import Batches
 
 
 class Ahead:

@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.core.errors import UserError
 from regard.core.files import replacing
-from regard.data.files import holds_documents, read_text
+from regard.data.text.files import holds_documents, read_text
 from regard.text import Tokenizer
 
 TOGETHER = 1 << 20  # characters encoded at a time: the tokenizer spreads them over the cores, at 100 bytes for each

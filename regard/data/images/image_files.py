@@ -18,9 +18,9 @@ from typing import IO, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from regard.core.errors import UserError
-from regard.data.files import KINDS, Fields, kind_of, read_rows
-from regard.data.packed import opened
-from regard.data.pixels import MOST_PIXELS, ImageError, Picture, Size, size_of
+from regard.data.decompress import opened
+from regard.data.images.pixels import MOST_PIXELS, ImageError, Picture, Size, size_of
+from regard.data.text.files import KINDS, Fields, kind_of, read_rows
 
 Part = Literal["train", "test"]  # of files that hold both
 Stream = io.BufferedIOBase | IO[bytes]

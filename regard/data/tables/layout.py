@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import UserError
-from regard.data.files import not_csv
+from regard.data.text.files import not_csv
 
 SEPARATORS = ("\t", ";", "|", ",")
 SAMPLE = 1 << 16  # characters to find the separator in

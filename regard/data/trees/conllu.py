@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.files import read_lines
+from regard.data.text.files import read_lines
 from regard.parts.positions import tree_depth
 
 COLUMNS = 10

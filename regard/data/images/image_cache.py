@@ -11,9 +11,9 @@ import numpy as np
 from regard.core.errors import UserError
 from regard.core.files import read_json, replacing, write_text
 from regard.core.machine import usable_cores
-from regard.data.counted import counted
-from regard.data.image_files import Found
-from regard.data.pixels import Framing, ImageError, pixels
+from regard.data.images.image_files import Found
+from regard.data.images.pixels import Framing, ImageError, pixels
+from regard.data.progress import counted
 
 TOGETHER = 256  # images decoded at a time
 HELD = 1 << 26  # bytes of them that may wait to be decoded: of files only names wait, of arrays all that is in them

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError, UserError, at_least, did_you_mean, share
 from regard.data.batch import TensorBatch
-from regard.data.files import Fields, Row, check_columns, read_rows
-from regard.data.held_out import held_out
-from regard.data.order import Order
-from regard.data.pairs import pad
-from regard.data.tree_places import TokenTree, pad_trees, token_trees
-from regard.data.trees import Parse, both_or_neither, match_trees, read_trees
+from regard.data.sampler import Order
+from regard.data.split import held_out
+from regard.data.text.files import Fields, Row, check_columns, read_rows
+from regard.data.text.pairs import pad
+from regard.data.trees.conllu import Parse, both_or_neither, match_trees, read_trees
+from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
 from regard.parts.positions import Places
 from regard.text import BPE, Tokenizer, Tokenizing
 

@@ -8,9 +8,9 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.data.batch import TensorBatch
-from regard.data.order import Order
-from regard.data.tree_places import TokenTree, pad_trees, token_trees
-from regard.data.trees import Parse
+from regard.data.sampler import Order
+from regard.data.trees.conllu import Parse
+from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
 from regard.parts.positions import Places
 from regard.text import Tokenizer
 

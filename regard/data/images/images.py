@@ -11,10 +11,10 @@ from torch import Tensor
 from regard.core.errors import ConfigError, share
 from regard.core.machine import seed_for
 from regard.core.shapes import Images
-from regard.data.augment import Augment, Bytes
 from regard.data.batch import TensorBatch
-from regard.data.order import Order
-from regard.data.pixels import Framing
+from regard.data.images.augment import Augment, Bytes
+from regard.data.images.pixels import Framing
+from regard.data.sampler import Order
 
 SAMPLE = 1 << 24  # bytes of images that mean and deviation are taken from
 

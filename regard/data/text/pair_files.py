@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.files import Fields, Row, check_columns, read_lines, read_rows
-from regard.data.trees import Parse, both_or_neither, match_trees, read_trees
+from regard.data.text.files import Fields, Row, check_columns, read_lines, read_rows
+from regard.data.trees.conllu import Parse, both_or_neither, match_trees, read_trees
 from regard.text import BPE, Tokenizing
 
 FIELDS = ("source", "target")

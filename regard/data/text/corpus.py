@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import ConfigError, UserError, at_least, share
-from regard.data.files import TEXT, check_columns, holds_documents, read_text
-from regard.data.tokens import read_tokens, write_tokens
+from regard.data.text.files import TEXT, check_columns, holds_documents, read_text
+from regard.data.text.tokens import read_tokens, write_tokens
 from regard.text import Characters, Tokenizer, Tokenizing
 
 TOKENIZER, TRAIN, VALID = "tokenizer.json", "train.tokens", "valid.tokens"

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.core.errors import UserError
 from regard.core.machine import seed_for
 from regard.data.batch import TensorBatch
-from regard.data.order import Order
+from regard.data.sampler import Order
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ import pyarrow.parquet
 
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import replacing
-from regard.data.files import kind_of
-from regard.data.packed import PACKED, opened
-from regard.data.table_layout import SEPARATORS, Layout, find_layout, name_columns, tell
-from regard.data.table_types import MISSING, plain, read_amounts, read_dates, read_thousands
+from regard.data.decompress import PACKED, opened
+from regard.data.tables.layout import SEPARATORS, Layout, find_layout, name_columns, tell
+from regard.data.tables.types import MISSING, plain, read_amounts, read_dates, read_thousands
+from regard.data.text.files import kind_of
 
 # A spreadsheet takes a text that begins so for a formula, and runs it; the wide forms too, where Japanese is written.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

@@ -46,8 +46,8 @@ class TableGroups:
     def size(self) -> int:
         return sum(group.cells for group in self.groups)
 
-    def part(self, number: int, parts: int) -> "TableGroups":
-        return TableGroups(self.groups[number::parts])
+    def shard(self, index: int, count: int) -> "TableGroups":
+        return TableGroups(self.groups[index::count])
 
     def to(self, device: str) -> "TableGroups":
         return TableGroups([group.to(device) for group in self.groups])

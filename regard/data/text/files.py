@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import ConfigError, UserError, did_you_mean
-from regard.data.packed import opened, packing_of
+from regard.data.decompress import opened, packing_of
 
 KINDS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
 ALSO = {

@@ -1,0 +1,1 @@
+"""Images: files and archives to batches of pixels."""

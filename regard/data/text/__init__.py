@@ -1,0 +1,1 @@
+"""Text: files of lines, documents and records to token batches."""
