@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -18,6 +18,7 @@ class Checkpoint:
     ema: Mapping[str, Tensor] | None = None
 
 
+@runtime_checkable
 class Keeper(Protocol):
     @property
     def title(self) -> str | None:
