@@ -12,9 +12,11 @@ import pytest
 
 import regard.run as loaded
 from regard.recipes import training
-from regard.study import ablate, laws, pool, scale
-from regard.study.folder import Job, StudyFolder
-from regard.study.work import work
+from regard.studies.ablate import ablation
+from regard.studies.runner import pool
+from regard.studies.runner.folder import Job, StudyFolder
+from regard.studies.runner.work import work
+from regard.studies.scale import laws, scaling
 from regard.tables import compare
 from regard.tables.peers import OF_SCIKIT_LEARN
 from regard.view import server
@@ -66,8 +68,8 @@ class Reader:
             if out and command.words[1] in MAKERS and "--show-settings" not in command.words:
                 self.makers.setdefault(out, command)
         patch.setattr(pool, "_run", in_this_process)
-        patch.setattr(ablate, "MORE_SEEDS", 1)  # the fewest that studies can be told from
-        patch.setattr(scale, "SHARES", (0.25, 0.5, 1.0))
+        patch.setattr(ablation, "MORE_SEEDS", 1)  # the fewest that studies can be told from
+        patch.setattr(scaling, "SHARES", (0.25, 0.5, 1.0))
         patch.setattr(laws, "RESAMPLES", 8)
         patch.setattr(server, "serve", lambda *_: None)  # the place is bound and told; nobody waits for a browser
         patch.setattr(compare, "peers", lambda: OF_SCIKIT_LEARN)
