@@ -74,7 +74,7 @@ def test_an_optimiser_goes_on_from_its_saved_state(optimiser):  # type: ignore[n
     other = GPT(vocab=12, width=16, layers=1, heads=2, dropout=0.0).build()
     other.load_state_dict(weights)
     resumed = optimiser.build(other)
-    resumed.set_state(state)
+    resumed.load_state(state)
     step_on(other, resumed, 2)
     for name, value in model.state_dict().items():
         assert torch.equal(value, other.state_dict()[name]), name
