@@ -10,6 +10,7 @@ from regard.core.errors import ConfigError
 from regard.models import GPT, RNN
 from regard.parts import Experts
 from regard.train import WSD, AdamW, Constant, Cosine, InverseRoot, Muon, Training
+from regard.train.ema import EMA
 from regard.train.optimisers import matrices_of_blocks
 from regard.train.precision import choose
 
@@ -100,12 +101,12 @@ def test_rates_are_those_that_the_optimisers_step_with():
     model = GPT(vocab=8, width=16, layers=1, heads=2).build()
     optimisers = Muon(lr=0.02, adamw=AdamW(lr=0.004)).build(model)
     optimisers.step(0.5)
-    told = optimisers.rates(0.5)
-    assert told == {"rate": 0.01, "lr_adamw": 0.002}
+    told = optimisers.learning_rates(0.5)
+    assert told == {"lr": 0.01, "lr_adamw": 0.002}
     used = [group["lr"] for part, _ in optimisers.parts for group in part.param_groups]
-    assert used[0] == told["rate"]
+    assert used[0] == told["lr"]
     assert set(used[1:]) == {told["lr_adamw"]}
-    assert AdamW(lr=0.5).build(model).rates(0.5) == {"rate": 0.25}
+    assert AdamW(lr=0.5).build(model).learning_rates(0.5) == {"lr": 0.25}
 
 
 def test_the_moving_average_follows_its_formula_and_gives_the_weights_back():
