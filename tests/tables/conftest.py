@@ -10,7 +10,7 @@ from regard.core import tensors
 from regard.core.config import to_dict
 from regard.models import InContext
 from regard.parts.feed import SquaredReLU
-from regard.run import CONFIG, WEIGHTS
+from regard.store import CONFIG, WEIGHTS
 from regard.tables import shipped
 
 REAL = shipped.FOLDER

@@ -69,7 +69,9 @@ def by_muon(plan: Plan) -> Plan:
     rest = plan.training.optimiser
     if not isinstance(rest, AdamW):
         raise ConfigError("the base has another optimiser than AdamW")
-    return replace(plan, training=replace(plan.training, optimiser=Muon(rate=0.02, decay=rest.decay, rest=rest)))
+    return replace(
+        plan, training=replace(plan.training, optimiser=Muon(lr=0.02, weight_decay=rest.weight_decay, adamw=rest))
+    )
 
 
 def half_the_layers(plan: Plan) -> Plan:

@@ -20,7 +20,8 @@ from regard.models import BERT, GPT, Transformer
 from regard.parts import MultiHead, listen
 from regard.recipes import Plan
 from regard.recipes.plan import PLAN
-from regard.run import COLUMNS, CONFIG, Run, load_run, read_config
+from regard.run import Run, load_run
+from regard.store import COLUMNS, CONFIG, read_config
 from regard.studies.heads.duplicates import Shares, duplicate_shares, hidden_again
 from regard.studies.heads.roles import role_shares
 from regard.studies.heads.syntax import Relation, Syntax, read_syntax
