@@ -30,7 +30,7 @@ def study_ablate(
     """What each part of a Transformer is worth on your data: one change at a time, against the noise of seeds.
 
     The base's learning rate is found first. Repeating the command goes on with a study that was stopped. Settings of
-    the base are dotted options, such as --model.width 64; --training.optimiser.rate 0.004 saves the search.
+    the base are dotted options, such as --model.width 64; --training.optimiser.lr 0.004 saves the search.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def study_ablate(
     processes
         Runs side by side; without it one a core.
     """
-    from regard.study.ablate import Ablation, ablate
+    from regard.studies.ablate.ablation import Ablation, ablate
 
     at_least(1, processes=processes)
     asked = Ablation(
@@ -94,7 +94,7 @@ def study_scale(
     """How the loss of a language model falls with parameters, tokens and work; a larger run is foretold, then made.
 
     The rate of the smallest size is found first. Repeating the command goes on with a study that was stopped. Settings
-    of all runs are dotted options; --training.optimiser.rate 0.008 is that of the smallest size, and saves the search.
+    of all runs are dotted options; --training.optimiser.lr 0.008 is that of the smallest size, and saves the search.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def study_scale(
     processes
         Runs side by side; without it one a core.
     """
-    from regard.study.scale import Scaling, scale
+    from regard.studies.scale.scaling import Scaling, scale
 
     at_least(1, processes=processes)
     settings = {**columns_setting(columns), **(changes or {})}
@@ -153,7 +153,7 @@ def study_distance(
     processes
         Runs side by side; without it one a core.
     """
-    from regard.study.distance import Recall, distance
+    from regard.studies.distance.recall import Recall, distance
 
     at_least(1, processes=processes)
     distance(Recall(distances, lengths, steps, seeds, changes or {}), out, processes, say)
@@ -177,12 +177,12 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
         Most sentences to read of the trees.
     """
     from regard.core.files import sha256
-    from regard.run import WEIGHTS
-    from regard.study.folder import StudyFolder
-    from regard.study.heads import study_heads as study_subject
-    from regard.study.heads import subject_of
-    from regard.study.heads_report import report_heads
-    from regard.train.screen import clock
+    from regard.store import WEIGHTS
+    from regard.studies.heads.heads import study_heads as study_subject
+    from regard.studies.heads.heads import subject_of
+    from regard.studies.heads.report import report_heads
+    from regard.studies.runner.folder import StudyFolder
+    from regard.train.display import clock
 
     if not runs:
         raise ConfigError("study heads: name the run folders to study")
@@ -213,6 +213,6 @@ def study_work(folder: Path, key: str, *, right: bool = False) -> int:
         Also count the texts that are told exactly right.
     """
     end_with_parent()
-    from regard.study.work import work  # takes seconds, in which the study may be gone already
+    from regard.studies.runner.work import work  # takes seconds, in which the study may be gone already
 
     return work(folder, key, right=right)

@@ -38,9 +38,9 @@ def training_figure(runs: Sequence[Path]) -> "Figure":
 
 def _panels(known: set[str]) -> list[tuple[str, tuple[str, ...]]]:
     """Title and curves of each panel that has something to show."""
-    rates = ("rate", "rate_rest") if "rate" in known else ("rate_share",)
-    rate_title = "learning rate" if "rate" in known else "learning-rate multiplier"
-    rate_title += " (thin: AdamW)" if "rate_rest" in known else ""
+    rates = ("lr", "lr_adamw") if "lr" in known else ("lr_multiplier",)
+    rate_title = "learning rate" if "lr" in known else "learning-rate multiplier"
+    rate_title += " (thin: AdamW)" if "lr_adamw" in known else ""
     losses = "loss in nats (dots: validation)" if "valid" in known else "loss in nats"
     panels = [(losses, ("loss", "valid")), (rate_title, rates), ("speed, tokens or rows per second", ("speed",))]
     return [panel for panel in panels if known.intersection(panel[1])]
@@ -72,7 +72,7 @@ def _draw_curve(
     steps, mean, low, high = mean_curve(curves)
     stroke = STROKES[number // len(COLOURS) % len(STROKES)]
     marker = "." if name == "valid" or len(steps) == 1 else ""  # a line through one point would be invisible
-    width = 0.8 if name == "rate_rest" else 1.5
+    width = 0.8 if name == "lr_adamw" else 1.5
     axes.plot(steps, mean, label=escape(group), marker=marker, alpha=0.8, linestyle=stroke, linewidth=width, **style)
     if len(curves) > 1:
         axes.fill_between(steps, low, high, alpha=0.18, linewidth=0, **style)

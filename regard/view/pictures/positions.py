@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from regard.parts.blocks import Stack
 from regard.parts.multihead import MultiHead
-from regard.parts.positions import Places, PositionCode
-from regard.parts.positions.learned import LearnedCode
-from regard.parts.positions.relative import RelativeCode
+from regard.parts.positions import PositionEncoding, Positions
+from regard.parts.positions.learned import LearnedEncoding
+from regard.parts.positions.shaw import ShawEncoding
 from regard.view.pictures.values import encode_matrix
 
 LENGTH = 128  # positions drawn of an encoding without a maximum length
@@ -46,28 +46,28 @@ def positions_of(model: nn.Module) -> list[PositionMap]:
         if isinstance(part, Stack):
             heads = next(module for module in part.modules() if isinstance(module, MultiHead))
             width = heads.query.in_features
-            count = heads.query.out_features // heads.size
-            found += [PositionMap(name, *one) for one in position_maps(part.position, width, count, heads.size)]
+            count = heads.query.out_features // heads.head_size
+            found += [PositionMap(name, *one) for one in position_maps(part.position, width, count, heads.head_size)]
     return found
 
 
 @torch.inference_mode()
-def position_maps(code: PositionCode, width: int, heads: int, size: int) -> list[tuple[str, str, str, Tensor]]:
+def position_maps(encoding: PositionEncoding, width: int, heads: int, size: int) -> list[tuple[str, str, str, Tensor]]:
     """Title, labels of the vertical and the horizontal axis, and values."""
-    kind = type(code).__name__.removesuffix("Code")
-    if isinstance(code, RelativeCode):  # also of a dependency tree, with distances in the tree
-        return [(f"{kind}: embedding of each distance", "distance", "dimension", code.table)]
+    kind = type(encoding).__name__.removesuffix("Encoding")
+    if isinstance(encoding, ShawEncoding):  # also of a dependency tree, with distances in the tree
+        return [(f"{kind}: embedding of each distance", "distance", "dimension", encoding.table)]
     found = []
-    length = min(LENGTH, code.table.num_embeddings) if isinstance(code, LearnedCode) else LENGTH
-    places = Places.counting(length)
-    if (added := code.embed(torch.zeros(1, length, width), places)).any():
+    length = min(LENGTH, encoding.table.num_embeddings) if isinstance(encoding, LearnedEncoding) else LENGTH
+    positions = Positions.counting(length)
+    if (added := encoding.embed(torch.zeros(1, length, width), positions)).any():
         found.append((f"{kind}: added to the embedding at each position", "position", "dimension", added[0]))
     unit = torch.cat([torch.ones(1, 1, length, size // 2), torch.zeros(1, 1, length, size - size // 2)], -1)
-    if not torch.equal(turned := code.turn(unit, places), unit):
+    if not torch.equal(rotated := encoding.turn(unit, positions), unit):
         title = f"{kind}: cosine and sine of the rotation at each position"
-        found.append((title, "position", "dimension", turned[0, 0]))
-    near = Places.counting(SIDE)
-    if (bias := code.bias(near)) is not None:
+        found.append((title, "position", "dimension", rotated[0, 0]))
+    near = Positions.counting(SIDE)
+    if (bias := encoding.bias(near)) is not None:
         query, key = near.index[0][:, None], near.index[0][None, :]
         scores = bias.at(torch.zeros(1, heads, SIDE, size), query, key)[0]
         for head, values in enumerate(scores):

@@ -1,0 +1,27 @@
+"""The losses of a run as a picture."""
+
+from pathlib import Path
+
+from regard.core.files import replacing
+from regard.store.metrics import is_final, read_metrics
+
+
+def plot_losses(run: Path) -> None:
+    """Draw `loss.png` in a run folder from its metrics."""
+    from matplotlib.figure import Figure
+
+    metrics = read_metrics(run)
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for name, label in (("loss", "training"), ("valid", "validation")):
+        points = [(line["step"], line[name]) for line in metrics if name in line and not is_final(line, name)]
+        if points:
+            axes.plot(*zip(*points, strict=True), label=label, marker="." if name == "valid" else None)
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss, nats")
+    if any(line.get("loss", 0) > 0 for line in metrics if line.get("loss") is not None):
+        axes.set_yscale("log")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    with replacing(run / "loss.png") as file:
+        figure.savefig(file, dpi=120, format="png")

@@ -1,0 +1,1 @@
+"""Heads: what each attends to, and how much the loss rises without it."""

@@ -1,0 +1,75 @@
+"""Heads made by hand are known for what they are, and silencing one is what it says."""
+
+import torch
+
+from regard.data.trees.tree_positions import TokenTree
+from regard.models import GPT
+from regard.studies.heads.heads import heads_of, silent
+from regard.studies.heads.roles import named, role_shares, word_pattern
+from regard.studies.heads.syntax import Asked, looks_at
+
+TOKENS = torch.tensor([[5, 1, 5, 2, 5, 3]])
+LENGTH = TOKENS.shape[1]
+DELIMITERS = torch.tensor([False, False, True, False, False, False])
+
+
+def pattern_of(look: dict[int, int]) -> torch.Tensor:
+    """Each query looks at one key only, but for a crumb everywhere; row i of `look` says where."""
+    pattern = torch.full((1, 1, LENGTH, LENGTH), 0.001)
+    for query, key in look.items():
+        pattern[0, 0, query, key] = 1.0
+    return pattern / pattern.sum(-1, keepdim=True)
+
+
+def shares(look: dict[int, int]) -> dict[str, tuple[float, float]]:
+    found = role_shares(pattern_of(look), TOKENS, torch.ones(1, LENGTH, dtype=torch.bool), DELIMITERS)
+    return {name: (float(own[0]), chance) for name, (own, chance) in found.items()}
+
+
+def test_heads_are_named_by_what_they_look_at():
+    rows = range(LENGTH)
+    assert named(shares({i: max(i - 1, 0) for i in rows})) == "previous token"
+    assert named(shares({i: min(i + 1, LENGTH - 1) for i in rows})) == "next token"
+    assert named(shares({i: i for i in rows})) == "itself"
+    assert named(shares(dict.fromkeys(rows, 0))) == "first token"
+    assert named(shares(dict.fromkeys(rows, 3))) == "delimiter"
+    assert named(shares({0: 2, 2: 4, 4: 0, 1: 4, 3: 5, 5: 2})) == "same word elsewhere"
+    assert named(shares({})) == "spread", "a head that looks at all alike"
+
+
+def test_chance_is_what_looking_at_all_alike_gives():
+    for own, chance in shares({}).values():
+        assert abs(own - chance) < 1e-5
+
+
+def test_padding_is_neither_asked_nor_counted():
+    valid = torch.tensor([[True, True, True, False, False, False]])
+    pattern = torch.rand(1, 2, LENGTH, LENGTH).masked_fill(~valid[:, None, None, :], 0.0)
+    pattern = pattern / pattern.sum(-1, keepdim=True)
+    short = role_shares(pattern[..., :3, :3], TOKENS[:, :3], valid[:, :3], DELIMITERS)
+    for name, (own, chance) in role_shares(pattern, TOKENS, valid, DELIMITERS).items():
+        torch.testing.assert_close(own, short[name][0])
+        assert abs(chance - short[name][1]) < 1e-6
+
+
+def test_words_gather_their_pieces_and_point_at_their_heads():
+    """Words 0 and 1, the first in two pieces: both hang from word 1."""
+    tree = TokenTree((0, 0, 1), torch.tensor([1, 0]), torch.zeros(2, 2, dtype=torch.int16))
+    pattern = torch.tensor([[[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.3, 0.2]]])
+    words = word_pattern(pattern, tree, 2)
+    torch.testing.assert_close(words, torch.tensor([[[0.45, 0.55], [0.8, 0.2]]]))
+    assert looks_at(words, [Asked(0, 1, "det")]).tolist() == [[True]]
+    assert looks_at(words, [Asked(1, 1, "det")]).tolist() == [[False]], "a word does not look at itself"
+
+
+def test_a_silent_head_is_one_whose_part_of_the_mixing_is_gone():
+    model = GPT(vocab=7, width=16, layers=2, heads=4, dropout=0.0).build().eval()
+    heads = heads_of(model)["decoder.1.attend"]
+    before = model(TOKENS)
+    with silent(heads, 2):
+        hushed = model(TOKENS)
+    torch.testing.assert_close(model(TOKENS), before)
+    with torch.no_grad():
+        heads.out.weight[:, 2 * heads.head_size : 3 * heads.head_size] = 0
+    torch.testing.assert_close(model(TOKENS), hushed)
+    assert not torch.allclose(hushed, before)
