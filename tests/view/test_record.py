@@ -106,7 +106,7 @@ def test_a_model_without_attention_says_so(runs: Runs) -> None:
 def test_learned_places_end_where_they_end(runs: Runs) -> None:
     run = regard.load(runs["short"])
     assert len(record(run, ViewInput("a" * 12)).answer) <= 1
-    with pytest.raises(UserError, match=r"13 places, the table of positions 12"):
+    with pytest.raises(UserError, match=r"13 positions, the table of positions 12"):
         record(run, ViewInput("a" * 13))
 
 
