@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from regard.core.errors import ConfigError, UserError
 from regard.data.text.masked import MaskedWindows
 from regard.interop import load
-from regard.models import BERT, NameLabel
+from regard.models import BERT, ClassifierHead
 from regard.parts import Rotary
 from regard.recipes import filler, train_filler
 from regard.run import RunFolder, load_run, read_config, read_metrics, save_run
@@ -232,7 +232,7 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("more", "told"),
-    [(["--model=GPT"], "fills in no words; choose BERT"), (["--model.head=GiveStates"], "fills in no words"),
+    [(["--model=GPT"], "fills in no words; choose BERT"), (["--model.head=NoHead"], "fills in no words"),
      (["--task.share=0"], "share: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
      (["--data.tokenizer.vocab=3"], "must be at least")],
 )  # fmt: skip
@@ -249,7 +249,7 @@ def test_what_cannot_be_meant_is_one_line(
 
 def test_other_runs_fill_in_nothing(tmp_path: Path):
     tokenizer = WordPiece(vocab=30).train(["a b c"])
-    labels = BERT(vocab=tokenizer.vocab, width=16, layers=1, head=NameLabel(2))
+    labels = BERT(vocab=tokenizer.vocab, width=16, layers=1, head=ClassifierHead(2))
     save_run(tmp_path / "labels", labels, labels.build(), tokenizer=tokenizer)
     with pytest.raises(UserError, match="was not trained to fill in words"):
         load_run(tmp_path / "labels").fill(["[MASK]"])

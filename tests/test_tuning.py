@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NameLabel
+from regard.models import BERT, GPT, ClassifierHead
 from regard.recipes import classifier, train_classifier, tuned
 from regard.recipes.begun import read_begun
 from regard.recipes.classifier import prepare
@@ -70,7 +70,7 @@ def test_it_begins_with_exactly_the_trunk_and_a_new_head(encoder: Path, files: P
     monkeypatch.setattr(Loop, "run", stop)
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "x", *SMALL) == 130
     was = load_run(encoder).model.state_dict()
-    trunk = {name for name in was if not name.startswith("head.")} - {"words.head_bias"}
+    trunk = {name for name in was if not name.startswith("head.")} - {"embedding.head_bias"}
     assert trunk == {name for name in seen if not name.startswith("head.")}
     assert len(trunk) > 20
     assert all(torch.equal(seen[name], was[name]) for name in trunk)
@@ -179,7 +179,7 @@ def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):
         (["--model.position=Learned"], "model.position: {} was trained with Rotary"),
         (["--model.feed.hidden=8"], "model.feed: {} was trained with GELU(hidden=None), not GELU(hidden=8)"),
         (["--model.vocab=9"], "model.vocab: {} was trained with"),
-        (["--model=RNNReader"], "model: {} holds a BERT, and no RNNReader begins from it"),
+        (["--model=RNNClassifier"], "model: {} holds a BERT, and no RNNClassifier begins from it"),
         (["--data.tokenizer=BPE"], "data.tokenizer: the model of {} knows the tokens of its own only"),
     ],
 )
@@ -198,7 +198,7 @@ def test_what_no_classifier_can_begin_from_is_one_line(files: Path, tmp_path: Pa
     tokenizer = Characters().train(["abc"])
     gpt = GPT(vocab=tokenizer.vocab, width=16, layers=1, heads=2)
     save_run(tmp_path / "gpt", gpt, gpt.build(), tokenizer=tokenizer)
-    mute = BERT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, head=NameLabel(2))
+    mute = BERT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, head=ClassifierHead(2))
     save_run(tmp_path / "mute", mute, mute.build())
     (tmp_path / "empty").mkdir()
     for name, told in (

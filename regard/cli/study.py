@@ -1,12 +1,29 @@
 """Verbs that study: many small runs, one question, a report."""
 
+import logging
+import sys
 from pathlib import Path
 from typing import Literal
 
 from regard.cli.app import Changes, study
 from regard.cli.run_options import columns_setting
-from regard.core.errors import ConfigError, at_least
+from regard.core.errors import at_least
 from regard.core.machine import end_with_parent
+
+
+class StderrHandler(logging.Handler):
+    """Writes to what sys.stderr is at that moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
+
+
+def log_to_stderr() -> None:
+    """Show the messages of studies."""
+    log = logging.getLogger("regard.studies")
+    log.setLevel(logging.INFO)
+    if not log.handlers:
+        log.addHandler(StderrHandler())
 
 
 @study.command(name="ablate")
@@ -60,6 +77,7 @@ def study_ablate(
     """
     from regard.studies.ablate.ablation import Ablation, ablate
 
+    log_to_stderr()
     at_least(1, processes=processes)
     ablation = Ablation(
         task=task,
@@ -118,6 +136,7 @@ def study_scale(
     """
     from regard.studies.scale.scaling import Scaling, scale
 
+    log_to_stderr()
     at_least(1, processes=processes)
     overrides = {**columns_setting(columns), **(changes or {})}
     scaling = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, overrides)
@@ -154,6 +173,7 @@ def study_distance(
     """
     from regard.studies.distance.recall import Recall, measure_distance
 
+    log_to_stderr()
     at_least(1, processes=processes)
     measure_distance(Recall(distances, lengths, steps, seeds, changes or {}), out, processes)
 
@@ -175,30 +195,11 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     sentences
         Maximum number of sentences to read from the trees.
     """
-    import logging
+    from regard.studies.heads.study import HeadStudy
+    from regard.studies.heads.study import study_heads as run_study
 
-    from regard.core.files import sha256
-    from regard.run import WEIGHTS
-    from regard.studies.heads.importance import study_heads as study_subject
-    from regard.studies.heads.report import report_heads
-    from regard.studies.heads.subject import load_subject
-    from regard.studies.runner.folder import StudyFolder
-    from regard.train.screen import clock
-
-    if not runs:
-        raise ConfigError("study heads: name the run folders to study")
-    log = logging.getLogger("regard.studies.heads")
-    settings = {"runs": list(map(str, runs)), "trees": list(map(str, trees)), "batches": batches, "sentences": sentences}
-    weights = [run / WEIGHTS for run in runs]  # a run that was trained again is another
-    settings["weights"] = [sha256(file) if file.exists() else None for file in weights]
-    with StudyFolder(out).open(settings) as folder:
-        subjects = [load_subject(run, batches) for run in runs]
-        pending = [subject.pending(folder) for subject in subjects]
-        seconds = sum(count * subject.seconds for count, subject in zip(pending, subjects, strict=True))
-        log.info("masking %d heads one by one: about %s", sum(pending), clock(seconds))
-        results = [study_subject(subject, folder, trees, sentences) for subject in subjects]
-        report_heads(folder.path, results)
-    log.info("wrote %s and %s", out / "report.html", out / "report.md")
+    log_to_stderr()
+    run_study(HeadStudy(tuple(map(str, runs)), tuple(map(str, trees)), batches, sentences), out)
 
 
 @study.command(name="work", show=False)

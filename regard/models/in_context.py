@@ -17,15 +17,15 @@ from torch import Tensor, nn
 from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Memory, States
 from regard.parts.attention import Attention, Full
-from regard.parts.cache import KeyValues
+from regard.parts.cache import KVCache
 from regard.parts.column_facts import FACTS, NEAR, ColumnFacts, Values
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
 from regard.parts.guesses import Guesses, TwoGuesses
+from regard.parts.init import init_weights
 from regard.parts.linear import Linear
-from regard.parts.multihead import head_size
+from regard.parts.multihead import width_per_head
 from regard.parts.positions import NoPosition, Position
-from regard.parts.start import begin
 from regard.parts.trunk import Trunk
 from regard.parts.vote import Trust, Vote
 
@@ -59,7 +59,7 @@ class InContext(Trunk):
         at_least(1, cell_layers=self.cell_layers, summaries=self.summaries, thinking=self.thinking)
         at_most(MANY, cell_layers=self.cell_layers)
         at_least(3, quantiles=self.quantiles)
-        head_size(self.cell_width, self.cell_heads)
+        width_per_head(self.cell_width, self.cell_heads)
         if not isinstance(self.attention, Full) or self.alternate is not None:
             raise ConfigError("attention: every row looks at all known rows, so Full")
         if self.recall:
@@ -78,7 +78,7 @@ class Known:
     columns: ColumnFacts
     guesses: Guesses
     codes: Codes
-    cache: Sequence[KeyValues]
+    cache: Sequence[KVCache]
     rows: States  # the known rows at the end of the stack
     labels: Float[Tensor, "table row label"]
     classes: int  # 0: the labels are numbers
@@ -112,7 +112,7 @@ class InContextModel(nn.Module):
         self.vote = Vote(config.width, config.heads)
         self.spread = Linear(config.width, config.quantiles + 2)
         self.trust = Trust(config.width)  # in what the rows that resemble a row say
-        begin(self, self.cells, self.rows, quiet=config.quiet)
+        init_weights(self, self.cells, self.rows, quiet=config.quiet)
 
     def forward(
         self,
@@ -156,7 +156,7 @@ class InContextModel(nn.Module):
         columns = guesses.columns_as_told if guesses else ColumnFacts.learn(values, labels, category)
         x, guesses, _ = self._enter(columns, values, codes, classes, own=labels, guesses=guesses)
         x = torch.cat([self.thinking.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
-        cache = [KeyValues(x.shape[1]) for _ in self.rows]
+        cache = [KVCache(x.shape[1]) for _ in self.rows]
         for block, kept in zip(self.rows, cache, strict=True):
             x = block(x, cache=kept, context=x.shape[1])
         return Known(columns, guesses, codes, cache, self.norm(x)[:, len(self.thinking) :], labels, classes)

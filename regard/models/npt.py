@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
 from regard.parts.attention import Attention
-from regard.parts.cache import KeyValues
+from regard.parts.cache import KVCache
 from regard.parts.dropout import Dropout
 from regard.parts.embed import CellPredictions, Cells
+from regard.parts.init import init_weights
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
 from regard.parts.positions import NoPosition, Position
-from regard.parts.start import begin
 from regard.parts.table_block import TableBlock
 from regard.parts.trunk import Trunk
 
@@ -64,7 +64,7 @@ class NPTModel(nn.Module):
         self.columns = nn.ModuleList(config.table_block(1) for _ in range(columns))
         self.norm = config.last_norm()
         self.predict = CellPredictions(config.categories, config.width)
-        begin(self, [*self.rows, *self.columns], quiet=config.quiet)
+        init_weights(self, [*self.rows, *self.columns], quiet=config.quiet)
 
     def forward(
         self,
@@ -77,24 +77,22 @@ class NPTModel(nn.Module):
         x = self._look(self.drop(self.cells(cells, hidden)), lambda layer, x: self.rows[layer](x, mask))
         return self.predict(self.norm(x))
 
-    def read(
-        self, cells: Float[Tensor, "batch row column"], hidden: Bool[Tensor, "batch row column"]
-    ) -> list[KeyValues]:
+    def read(self, cells: Float[Tensor, "batch row column"], hidden: Bool[Tensor, "batch row column"]) -> list[KVCache]:
         """Known rows by themselves, kept so that `answer` need not read them again."""
-        kept = [KeyValues(cells.shape[1]) for _ in self.rows]
+        kept = [KVCache(cells.shape[1]) for _ in self.rows]
         self._keep(cells, hidden, kept, context=cells.shape[1])
         return kept
 
     def answer(
         self,
-        kept: Sequence[KeyValues],
+        kept: Sequence[KVCache],
         cells: Float[Tensor, "batch row column"],
         hidden: Bool[Tensor, "batch row column"],
     ) -> list[Tensor]:
         """A prediction for every cell of other rows, which see the known ones and are seen by nobody."""
         return self.predict(self.norm(self._keep(cells, hidden, kept, context=0)))
 
-    def _keep(self, cells: Tensor, hidden: Tensor, kept: Sequence[KeyValues], context: int) -> CellStates:
+    def _keep(self, cells: Tensor, hidden: Tensor, kept: Sequence[KVCache], context: int) -> CellStates:
         def between_rows(layer: int, x: CellStates) -> CellStates:
             return self.rows[layer](x, cache=kept[layer], context=context)
 
@@ -118,7 +116,7 @@ class BetweenRows(MultiHead):
     def __init__(self, width: int, heads: int, attention: Attention, *, columns: int, **settings: Any):
         super().__init__(width, heads, attention, **settings)
         self.columns = columns
-        self.attend = attention.build(heads, self.size * columns)
+        self.attend = attention.build(heads, self.head_size * columns)
 
     def heads_first(self, parts: Float[Tensor, "batch row column head size"]) -> Float[Tensor, "batch head row long"]:
         return parts.permute(0, 3, 1, 2, 4).flatten(3)

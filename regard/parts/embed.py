@@ -12,7 +12,7 @@ from regard.parts.linear import Linear, Packable
 MOST_PAIRED = 1024
 
 
-class Words(nn.Module, Packable):
+class TokenEmbedding(nn.Module, Packable):
     """Tokens in, scores over the vocabulary out; tied, both directions share one table (Press & Wolf, 2017)."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Words(nn.Module, Packable):
         return self.table.weight if self.head is None else self.head
 
 
-class PairTable(nn.Module):
+class BigramEmbedding(nn.Module):
     """A vector for each token together with the one before it, for small vocabularies; it begins at nothing."""
 
     def __init__(self, vocab: int, width: int):

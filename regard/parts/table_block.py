@@ -4,7 +4,7 @@ from torch import Tensor
 
 from regard.core.shapes import Kept, Stream
 from regard.parts.blocks import Sublayers
-from regard.parts.cache import KeyValues
+from regard.parts.cache import KVCache
 from regard.parts.masks import Mask
 
 
@@ -13,7 +13,7 @@ class TableBlock(Sublayers):
         self,
         x: Stream,
         mask: Mask | None = None,
-        cache: KeyValues | None = None,
+        cache: KVCache | None = None,
         context: int | None = None,
         only: int | None = None,
     ) -> Kept:

@@ -11,17 +11,17 @@ from torch import Tensor, nn
 from regard.core.shapes import Memory, States
 from regard.parts.attention import Full
 from regard.parts.linear import Linear
-from regard.parts.multihead import head_size
+from regard.parts.multihead import width_per_head
 from regard.parts.taps import Tap
 
 
 class Vote(nn.Module):
     def __init__(self, width: int, heads: int):
         super().__init__()
-        self.size = head_size(width, heads)
+        self.head_size = width_per_head(width, heads)
         self.query = Linear(width, width)
         self.key = Linear(width, width)
-        self.attend = Full(grows=True).build(heads, self.size)
+        self.attend = Full(grows=True).build(heads, self.head_size)
         self.pattern = Tap()
 
     def forward(
@@ -39,7 +39,7 @@ class Vote(nn.Module):
         return found.mean(1)
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (-1, self.size)).transpose(1, 2)
+        return x.unflatten(-1, (-1, self.head_size)).transpose(1, 2)
 
 
 class Trust(Linear):

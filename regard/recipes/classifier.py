@@ -14,7 +14,7 @@ from regard.data.text.labelled import (
     labels_of,
     read_row_trees,
 )
-from regard.models import BERT, Model, NameLabel, RNNReader
+from regard.models import BERT, ClassifierHead, Model, RNNClassifier
 from regard.parts import GELU, PreNorm, Sinusoid
 from regard.recipes.begun import Begun, read_begun
 from regard.recipes.encoded import own_tokenizer
@@ -39,7 +39,7 @@ def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             position=Sinusoid(),
             wiring=PreNorm(),
             feed=GELU(hidden=256),
-            head=NameLabel(read="mean"),
+            head=ClassifierHead(pooling="mean"),
             dropout=0.3,
         ),
         training=Training(
@@ -62,7 +62,7 @@ def tuned(plan: Plan, init: Path) -> Plan:
         plan,
         init=str(init),
         data=replace(plan.data, tokenizer=None),
-        model=replace(begun.model, head=NameLabel(read="mean"), dropout=0.1),
+        model=replace(begun.model, head=ClassifierHead(pooling="mean"), dropout=0.1),
         training=replace(training, epochs=4, optimiser=AdamW(rate=5e-4, decay=0.1)),
     )
 
@@ -75,9 +75,9 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     data, task, model = plan.data, plan.task, plan.model
     if not isinstance(data, LabelFiles) or not isinstance(task, Classify):
         raise ConfigError(f"data: {type(data).__name__} holds no labelled texts")
-    if not isinstance(model, BERT | RNNReader) or not isinstance(model.head, NameLabel):
+    if not isinstance(model, BERT | RNNClassifier) or not isinstance(model.head, ClassifierHead):
         raise ConfigError(
-            f"model: {type(model).__name__} names no label; choose BERT with the head NameLabel, or RNNReader"
+            f"model: {type(model).__name__} names no label; choose BERT with the head ClassifierHead, or RNNClassifier"
         )
     check_trees(model, given=bool(data.trees))
     train, valid = data.rows()

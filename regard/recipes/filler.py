@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.core.errors import ConfigError
 from regard.data.text.corpus import Corpus
 from regard.data.text.masked import MaskedWindows
-from regard.models import BERT, FillWords
+from regard.models import BERT, MaskedLMHead
 from regard.parts import GELU, PreNorm, Rotary
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan
@@ -43,8 +43,8 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
     model = plan.model
     if not isinstance(plan.data, Corpus) or not isinstance(plan.task, FillMasked):
         raise ConfigError(f"data: {type(plan.data).__name__} holds no running text to fill in")
-    if not isinstance(model, BERT) or not isinstance(model.head, FillWords):
-        raise ConfigError(f"model: {type(model).__name__} fills in no words; choose BERT with the head FillWords")
+    if not isinstance(model, BERT) or not isinstance(model.head, MaskedLMHead):
+        raise ConfigError(f"model: {type(model).__name__} fills in no words; choose BERT with the head MaskedLMHead")
     with encoded(plan.data, out, ranks, resume) as corpus:
         task = replace(plan.task, length=plan.task.length or plan.data.length)
         yield _prepared(plan, plan.data.length, task, model, corpus)

@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.core.errors import ConfigError
 from regard.data.text.corpus import Corpus
 from regard.data.text.windows import Windows
-from regard.models import GPT, RNNWriter
+from regard.models import GPT, RNNLM
 from regard.parts import RMSNorm, Rotary, SquaredReLU
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan
@@ -58,14 +58,14 @@ def train_language_model(plan: Plan, out: Path, *, resume: bool = False, overwri
 def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepared]:
     if not isinstance(plan.data, Corpus) or not isinstance(plan.task, LanguageModel):
         raise ConfigError(f"data: {type(plan.data).__name__} holds no running text to go on from")
-    if not isinstance(plan.model, GPT | RNNWriter):
+    if not isinstance(plan.model, GPT | RNNLM):
         kind = type(plan.model).__name__
-        raise ConfigError(f"model: {kind} does not write running text; choose GPT or RNNWriter")
+        raise ConfigError(f"model: {kind} does not write running text; choose GPT or RNNLM")
     with encoded(plan.data, out, ranks, resume) as corpus:
         yield _prepared(plan, plan.data.length, plan.task.length or plan.data.length, plan.model, corpus)
 
 
-def _prepared(plan: Plan, length: int, measured: int, model: GPT | RNNWriter, corpus: Encoded) -> Prepared:
+def _prepared(plan: Plan, length: int, measured: int, model: GPT | RNNLM, corpus: Encoded) -> Prepared:
     tokenizer, valid = corpus.tokenizer, corpus.valid
 
     def score(run: Run, loss: float) -> dict[str, float]:

@@ -17,7 +17,7 @@ from regard.data.images.image_files import Found, name_of
 from regard.data.images.pixels import ImageError, Picture
 from regard.data.trees.conllu import Parse, match_trees, read_trees
 from regard.decode import Beam, Sampling
-from regard.models import BERT, GPT, FillWords, FromSource, Model, RNNWriter, Transformer, ViT
+from regard.models import BERT, GPT, RNNLM, FromSource, MaskedLMHead, Model, Transformer, ViT
 from regard.parts.positions import Tree
 from regard.run.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
 from regard.tasks import Classify, ClassifyImages, Summarise, Task
@@ -99,7 +99,7 @@ class Run:
         self, prompt: str = "", tokens: int = 200, sampling: Sampling = Sampling(), stop: tuple[str, ...] = ()
     ) -> Iterator[str]:
         """The text that follows `prompt`, in pieces as they come."""
-        if not isinstance(self.config, GPT | RNNWriter):
+        if not isinstance(self.config, GPT | RNNLM):
             raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which writes no text of its own")
         tokenizer = self.words("it goes on from tokens but from no text")
         return generate(self.model, tokenizer, prompt, tokens, sampling, stop)
@@ -156,7 +156,7 @@ class Run:
         return guesses(self.model, self._fills(), texts, nbest)
 
     def _fills(self) -> Tokenizer:
-        if not isinstance(self.config, BERT) or not isinstance(self.config.head, FillWords):
+        if not isinstance(self.config, BERT) or not isinstance(self.config.head, MaskedLMHead):
             raise UserError(f"{self.path}: was not trained to fill in words; `regard train fill` makes such a run")
         return self.words("it fills in tokens but no words")
 

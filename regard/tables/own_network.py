@@ -25,7 +25,7 @@ from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.models.npt import Between, NPTModel
-from regard.parts.cache import KeyValues
+from regard.parts.cache import KVCache
 from regard.parts.taps import listen
 from regard.tables.train_here import train_here
 from regard.tables.views import Table
@@ -136,7 +136,7 @@ class OwnNetwork:
         self.model, self.table = model.eval(), table
         self.shown = shown  # numbers of the rows that others are told by
         self.errors = errors  # quantiles of the truth less the answer; none where there are classes
-        self._kept: Sequence[KeyValues] | None = None
+        self._kept: Sequence[KVCache] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What was read can be read again."""

@@ -16,7 +16,7 @@ from torch import Tensor
 import regard
 from regard.core.errors import ConfigError, UserError
 from regard.models import GPT
-from regard.parts.positions import ALiBi, Buckets, Learned, NoPosition, Relative, Rotary, Sinusoid
+from regard.parts.positions import ALiBi, Learned, NoPosition, Rotary, Shaw, Sinusoid, T5Bias
 from regard.run import METRICS, RunFolder
 from regard.view.pictures import align_picture, aligned, head_picture, overview_picture, position_pictures
 from regard.view.pictures.training import thinned, training_picture
@@ -142,10 +142,10 @@ def test_learned_positions_are_their_tables() -> None:
     model = GPT(vocab=8, width=16, heads=2, layers=1, position=Learned(20)).build()
     [picture] = position_pictures(model)
     assert torch.equal(unpacked(picture["map"]), model.decoder.position.table.weight)
-    model = GPT(vocab=8, width=16, heads=2, layers=1, position=Relative(reach=5)).build()
+    model = GPT(vocab=8, width=16, heads=2, layers=1, position=Shaw(reach=5)).build()
     [picture] = position_pictures(model)
     assert torch.equal(unpacked(picture["map"]), model.decoder.position.table)
-    model = GPT(vocab=8, width=16, heads=2, layers=1, position=Buckets()).build()
+    model = GPT(vocab=8, width=16, heads=2, layers=1, position=T5Bias()).build()
     pictures = [unpacked(picture["map"]) for picture in position_pictures(model)]
     assert len(pictures) == 2
     assert pictures[1][7, 4] == model.decoder.position.table.weight[3, 1]

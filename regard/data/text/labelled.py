@@ -17,7 +17,7 @@ from regard.data.text.files import Fields, Row, check_columns, read_rows
 from regard.data.text.pairs import pad
 from regard.data.trees.conllu import Parse, both_or_neither, match_trees, read_trees
 from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
-from regard.parts.positions import Places
+from regard.parts.positions import Positions
 from regard.text import BPE, Tokenizer, Tokenizing
 
 FIELDS = ("label", "text")
@@ -126,7 +126,7 @@ class LabelledBatch(TensorBatch):
     tokens: Int[Tensor, "batch length"]
     valid: Bool[Tensor, "batch length"]
     label: Int[Tensor, " batch"]
-    places: Places | None = None  # where the trees are known
+    places: Positions | None = None  # where the trees are known
 
     @property
     def rows(self) -> int:

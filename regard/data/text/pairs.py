@@ -11,7 +11,7 @@ from regard.data.batch import TensorBatch
 from regard.data.sampler import Order
 from regard.data.trees.conllu import Parse
 from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
-from regard.parts.positions import Places
+from regard.parts.positions import Positions
 from regard.text import Tokenizer
 
 Row = tuple[list[int], list[int]]  # tokens of source and target
@@ -24,7 +24,7 @@ class PairBatch(TensorBatch):
     target: Int[Tensor, "batch target"]  # starts with the start token
     answer: Int[Tensor, "batch target"]  # the target moved by one: ends with the end token
     answer_valid: Bool[Tensor, "batch target"]
-    places: Places | None = None  # of the source, where its trees are known
+    places: Positions | None = None  # of the source, where its trees are known
 
     @property
     def rows(self) -> int:

@@ -10,13 +10,12 @@ from typing import Any, get_args, get_type_hints
 
 from regard.core.config import override
 from regard.core.errors import ConfigError, did_you_mean
-from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, Model, NameLabel, RNNReader, RNNWriter, Transformer
+from regard.models import BERT, GPT, NPT, RNN, RNNLM, ClassifierHead, DecoderOnly, Model, RNNClassifier, Transformer
 from regard.parts import (
     GELU,
     Additive,
     ALiBi,
     BigBird,
-    Buckets,
     Compressed,
     Experts,
     Full,
@@ -28,11 +27,12 @@ from regard.parts import (
     NoPosition,
     NoResidual,
     PostNorm,
-    Relative,
     RMSNorm,
     Rotary,
+    Shaw,
     Sinusoid,
     SwiGLU,
+    T5Bias,
     Window,
 )
 from regard.recipes import Plan
@@ -105,9 +105,9 @@ def recurrent(attention: Full | Additive | None) -> Callable[[Plan], Plan]:
 def _recurrent_model(model: Model, attention: Full | Additive | None) -> Model:
     match model:
         case GPT() if attention is None:
-            return RNNWriter(vocab=model.vocab, width=2 * model.width, dropout=model.dropout)
-        case BERT(head=NameLabel() as head) if attention is None:
-            return RNNReader(vocab=model.vocab, width=2 * model.width, head=head, dropout=model.dropout)
+            return RNNLM(vocab=model.vocab, width=2 * model.width, dropout=model.dropout)
+        case BERT(head=ClassifierHead() as head) if attention is None:
+            return RNNClassifier(vocab=model.vocab, width=2 * model.width, head=head, dropout=model.dropout)
         case Transformer() | DecoderOnly():
             return RNN(vocab=model.vocab, width=2 * model.width, attention=attention, dropout=model.dropout)
     if isinstance(model, NPT):
@@ -142,7 +142,7 @@ CHANGES = (
     Change("one-head", "one head of the whole width",
            "one attention pattern per layer", model(heads=1)),
     Change("shared-keys", "multi-query attention: all heads share keys and values",
-           "a smaller cache when decoding", model(key_heads=1)),
+           "a smaller cache when decoding", model(kv_heads=1)),
     Change("no-feed-forward", "attention only",
            "without it stacked attention only averages", model(feed=NoFeed())),
     Change("swiglu", "SwiGLU feed-forward of the same size",
@@ -160,13 +160,13 @@ CHANGES = (
     Change("learned", "learned absolute positions",
            "flexible, but limited to the trained length", model(position=Learned(1024))),
     Change("shaw", "Shaw's relative positions",
-           "distance matters, not the absolute position", model(position=Relative())),
+           "distance matters, not the absolute position", model(position=Shaw())),
     Change("rotary", "rotary positions",
            "distance through rotated queries and keys", model(position=Rotary())),
     Change("alibi", "ALiBi",
            "a linear penalty on distance, per head", model(position=ALiBi())),
     Change("t5-bias", "T5's bucketed relative bias",
-           "a learned bias for each range of distances", model(position=Buckets())),
+           "a learned bias for each range of distances", model(position=T5Bias())),
     Change("window", "sliding window of 16",
            "linear cost; distant tokens are invisible", model(attention=Window(reach=16))),
     Change("bigbird", "BigBird with blocks of 8",
@@ -223,16 +223,18 @@ def _parts() -> Iterator[tuple[str, str]]:
     for config in get_args(Model):
         hints = get_type_hints(config)
         for setting in (field.name for field in fields(config)):
-            for part in _subclasses(kind for kind in (get_args(hints[setting]) or (hints[setting],)) if is_dataclass(kind)):
+            for part in _configs(get_args(hints[setting]) or (hints[setting],)):
                 if part not in seen:
                     seen.add(part)
                     yield part.__name__, setting
 
 
-def _subclasses(kinds: Iterable[type]) -> Iterator[type]:
+def _configs(kinds: Iterable[Any]) -> Iterator[type]:
+    """The config classes among these types, each with its subclasses."""
     for kind in kinds:
-        yield kind
-        yield from _subclasses(one for one in kind.__subclasses__() if is_dataclass(one))
+        if isinstance(kind, type) and is_dataclass(kind):
+            yield kind
+            yield from _configs(kind.__subclasses__())
 
 
 def applicable(base: Plan, change: Change) -> tuple[Plan | None, str]:

@@ -89,7 +89,10 @@ def _timings(jobs: Sequence[Job]) -> dict[str, dict[str, float]]:
     timings: dict[str, dict[str, float]] = {}
     for data in dict.fromkeys(job.plan.data for job in jobs):
         plans = {job.name: job.plan for job in jobs if job.plan.data == data}
-        with tempfile.TemporaryDirectory() as scratch, prepared(next(iter(plans.values())), Path(scratch) / "run") as ready:
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            prepared(next(iter(plans.values())), Path(scratch) / "run") as ready,
+        ):
             assert ready.tokenizer is not None
             for name, plan in plans.items():
                 sized = override(plan, {"model.vocab": ready.tokenizer.vocab})

@@ -26,8 +26,8 @@ def _task(steps: int, chance: float, accuracies: Accuracies) -> str:
     mean = f", the mean of {seeds} seeds" if seeds > 1 else ""
     return (
         "One letter in the middle of a random text is marked, and the model must name it after reading the text. The "
-        "distance is the number of letters between it and either end. Every model is trained for "
-        f"{steps:,} steps of 32 new texts; the plot shows the accuracy on 200 others{mean}. Guessing gives {chance:.1%}."
+        f"distance is the number of letters between it and either end. Every model trains for {steps:,} steps of 32 "
+        f"new texts; the plot shows the accuracy on 200 others{mean}. Guessing gives {chance:.1%}."
     )
 
 
@@ -47,8 +47,8 @@ def _recall_table(accuracies: Accuracies) -> Table:
 
 COSTS = (
     "One layer of width 64 on one thread, forward and backward. Memory is what is saved for the backward pass, per "
-    "text. Sequential steps cannot run in parallel: they are counted until the last token depends on every other. For a "
-    "recurrent layer that is the length, for attention the number of layers, followed through the attention pattern. "
+    "text. Sequential steps cannot run in parallel: they are counted until the last token depends on every other. For "
+    "a recurrent layer that is the length, for attention the number of layers, followed through the attention pattern. "
     "Full attention runs in the fused kernel, which never stores the pattern: its time grows with the square of the "
     "length, its memory does not."
 )

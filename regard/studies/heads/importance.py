@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.core.errors import UserError, at_least
-from regard.data.trees.conllu import Parse, read_trees
+from regard.core.errors import UserError
+from regard.data.trees.conllu import Parse
 from regard.parts import MultiHead, listen
 from regard.studies.heads.duplicates import Shares, duplicate_shares
 from regard.studies.heads.roles import role_shares
@@ -48,10 +48,8 @@ class HeadResults:
 
 
 @torch.inference_mode()
-def study_heads(subject: Subject, folder: StudyFolder, trees: Sequence[Path], sentences: int) -> HeadResults:
+def measure_heads(subject: Subject, folder: StudyFolder, parses: Sequence[Parse]) -> HeadResults:
     """The slow part, the increase of the loss, is cached in the folder for every attention."""
-    at_least(1, sentences=sentences)
-    parses = read_trees(trees)[:sentences] if trees else []
     shares = _shares(subject)
     increases: dict[tuple[str, int], float] = {}
     for layer, attention in subject.attentions.items():
@@ -79,7 +77,7 @@ def masked(attention: MultiHead, head: int) -> Iterator[None]:
 
     def mask(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Tensor]:
         outputs = inputs[0].clone()
-        outputs[..., head * attention.size : (head + 1) * attention.size] = 0
+        outputs[..., head * attention.head_size : (head + 1) * attention.head_size] = 0
         return (outputs,)
 
     hook = attention.out.register_forward_pre_hook(mask)
@@ -131,10 +129,10 @@ def delimiter_tokens(tokenizer: Tokenizer) -> Tensor:
 def _syntax(subject: Subject, parses: Sequence[Parse]) -> Syntax:
     read = getattr(subject.model, "encode", None) or getattr(subject.model, "read", None)
     tokenizer = None if subject.run is None else subject.run.tokenizer
-    patterns = partial(_patterns, subject.model, read)
-    probe = patterns(torch.zeros(1, 2, dtype=torch.long)) if read is not None and tokenizer is not None else {}
+    patterns = partial(_patterns, subject.model, read or (lambda tokens: None))
+    probe = {} if tokenizer is None else patterns(torch.zeros(1, 2, dtype=torch.long))
     if tokenizer is None or not probe:
-        raise UserError(f"{subject.path}: is no model of sentences, so --trees does not apply")
+        raise UserError(f"{subject.path}: does not read sentences, so --trees does not apply")
     causal = not any(bool(pattern.triu(1).any()) for pattern in probe.values())
     return score_syntax(parses, tokenizer, subject.max_length, causal, patterns)
 

@@ -78,9 +78,9 @@ def _relations(results: HeadResults) -> list[Block]:
 
 def _explanation(results: Sequence[HeadResults]) -> str:
     text = (
-        "Each share is the attention on such a token, where there is one; in brackets that of uniform attention. A head "
-        f"has a role if its share exceeds uniform attention by {MIN_EXCESS:.0%}. Heads are masked one at a time: heads "
-        "that can replace each other all look cheap."
+        "Each share is the attention on such a token, where there is one; in brackets that of uniform attention. A "
+        f"head has a role if its share exceeds uniform attention by {MIN_EXCESS:.0%}. Heads are masked one at a time: "
+        "heads that can replace each other all look cheap."
     )
     if any("duplicate" in role for one in results for head in one.heads for role in head.shares):
         text += (

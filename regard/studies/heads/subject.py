@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from regard.core.config import from_dict
-from regard.core.errors import ConfigError, UserError, at_least
+from regard.core.errors import ConfigError, UserError
 from regard.parts import MultiHead
 from regard.recipes import Plan
 from regard.recipes.plan import PLAN
@@ -58,7 +58,6 @@ class Subject:
 
 
 def load_subject(path: Path, batches: int) -> Subject:
-    at_least(1, batches=batches)
     if (path / COLUMNS).exists():
         network = _table_network(path)
         return _measured(Subject(path, network.model, FillCells(), [hide_targets(network)]))
@@ -110,4 +109,4 @@ def attentions_of(model: nn.Module) -> dict[str, MultiHead]:
 
 
 def count_heads(heads: MultiHead) -> int:
-    return heads.out.in_features // heads.size
+    return heads.out.in_features // heads.head_size

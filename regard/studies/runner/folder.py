@@ -146,7 +146,7 @@ class StudyFolder:
             return
         foreign = sorted(c.name for c in self.path.iterdir() if c.name not in FILES and not c.name.endswith(".part"))
         if foreign:
-            raise UserError(f"{self.path}: holds {foreign[0]!r}, which is not part of a study; choose an empty or new folder")
+            raise UserError(f"{self.path}: holds {foreign[0]!r}, which is not part of a study; choose a new folder")
 
     def _take_lock(self) -> None:
         lock = open_here(self.path / ".lock", os.O_RDWR)

@@ -62,7 +62,9 @@ def command() -> CodeBlock:
     """The command line that made this report, with the versions."""
     import torch
 
-    return CodeBlock(f"{shlex.join(['regard', *sys.argv[1:]])}\n# regard {regard.__version__}, torch {torch.__version__}")
+    return CodeBlock(
+        f"{shlex.join(['regard', *sys.argv[1:]])}\n# regard {regard.__version__}, torch {torch.__version__}"
+    )
 
 
 def _markdown(block: Block) -> str:

@@ -28,7 +28,7 @@ class Countable(Protocol):
     @property
     def heads(self) -> int: ...
     @property
-    def size(self) -> int | None: ...
+    def head_size(self) -> int | None: ...
     @property
     def attention(self) -> Attention: ...
     @property
@@ -48,7 +48,7 @@ class ParameterCount:
 def count_parameters(config: Model) -> ParameterCount:
     model = _on_meta(config)
     tables = {id(p) for m in model.modules() if isinstance(m, nn.Embedding) for p in m.parameters()}
-    tables |= {id(p) for name, p in model.named_parameters() if name.startswith("words.")}
+    tables |= {id(p) for name, p in model.named_parameters() if name.startswith("embedding.")}
     parameters = list(model.parameters())
     embedding = sum(p.numel() for p in parameters if id(p) in tables)
     return ParameterCount(embedding, sum(p.numel() for p in parameters) - embedding)
@@ -65,7 +65,7 @@ def forward_flops(config: Model, length: int) -> int:
         raise ConfigError(f"attention: FLOPs are counted for Full attention, not for {type(config.attention).__name__}")
     model = _on_meta(config)
     matrices = sum(_matrix_flops(block) for block in model.modules() if isinstance(block, Sublayers))
-    head_size = config.size or config.width // config.heads
+    head_size = config.head_size or config.width // config.heads
     scores = 2 * 2 * length * config.heads * head_size * config.layers  # queries × keys, then weights × values
     return matrices + scores + 2 * config.vocab * config.width
 

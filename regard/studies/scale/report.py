@@ -129,7 +129,7 @@ def _row(key: str, run: Point, fit: JointFit) -> list[str]:
 
 
 def _intervals(fit: JointFit) -> str:
-    text = f"Intervals are {CONFIDENCE:.0%} bootstrap intervals: over runs for the joint law, over residuals for power laws."
+    text = f"Intervals are {CONFIDENCE:.0%} bootstraps: over runs for the joint law, over residuals for power laws."
     if fit.extrapolation_error:
         text += (
             f" Fitted without the largest size, the joint law misses its runs by {fit.extrapolation_error:.1%}; "

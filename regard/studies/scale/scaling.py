@@ -1,4 +1,4 @@
-"""Scaling: small runs of several sizes and budgets, laws fitted to them, and a larger run predicted before it is made."""
+"""Scaling: small runs of several sizes and budgets, laws fitted to them, a larger run predicted before it is made."""
 
 import json
 import logging
