@@ -252,7 +252,7 @@ def test_heads_of_every_kind_of_run(here: Path, task: str):
         (["scale", "--data", "text.txt", "--out", "s", "--sizes", "64"], "--sizes 64: must be width x layers"),
         (
             ["scale", "--data", "text.txt", "--out", "s", "--sizes", "16x1", "32x1"],
-            "sizes: needs at least three to fit",
+            "sizes: needs at least three",
         ),
         (["scale", "--data", "text.txt", "--out", "s", "--for-budget", 0], "--for-budget 0: must be a number"),
         (["distance", "--out", "s", "--distances", 0], "distances: needs distinct positive integers"),
