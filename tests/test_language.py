@@ -10,13 +10,14 @@ from regard.core.errors import ConfigError, UserError
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.parts import Learned
-from regard.run import load_run, read_metrics, save_run
+from regard.run import load_run, save_run
+from regard.store import read_metrics
 from regard.text import Bytes
 from tests.command import regard
 
 SMALL = [
     "--steps=6",
-    "--training.batch=4",
+    "--training.batch_size=4",
     "--model.width=16",
     "--model.heads=2",
     "--model.layers=2",
@@ -106,7 +107,7 @@ def test_what_has_no_meaning_for_a_language_model_is_refused(run: Path, tmp_path
 def test_show_tells_the_losses_apart(run: Path, capsys: pytest.CaptureFixture):
     assert regard("show", run) == 0
     told = capsys.readouterr().out
-    last = [line["loss"] for line in read_metrics(run) if "rate_share" in line][-1]
+    last = [line["loss"] for line in read_metrics(run) if "lr_multiplier" in line][-1]
     assert f"training loss: {last:.4f} at" in told
     best = min(line["valid"] for line in read_metrics(run) if "valid" in line)
     assert f"best validation loss: {best:.4f} at" in told

@@ -15,13 +15,14 @@ from regard.data.text.pairs import source_trees
 from regard.data.trees.conllu import read_trees
 from regard.data.trees.tree_positions import pad_trees
 from regard.parts import Positions
-from regard.run import Run, load_run, read_metrics
+from regard.run import Run, load_run
+from regard.store import read_metrics
 from regard.tasks.scores import signatures, translation_scores
 from tests.command import regard
 from tests.conllu import chain, conllu
 
 PAIRS = [("ein Hund", "a dog"), ("zwei Hunde", "two dogs"), ("eine Katze", "a cat"), ("zwei Katzen", "two cats")] * 6
-SMALL = ["--steps=3", "--training.batch=4", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
+SMALL = ["--steps=3", "--training.batch_size=4", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,13 @@ from regard.models import BERT, GPT, ClassifierHead
 from regard.recipes import classifier, train_classifier, tuned
 from regard.recipes.begun import read_begun
 from regard.recipes.classifier import prepare
-from regard.run import RunFolder, load_run, read_config, read_metrics, save_run
+from regard.run import load_run, save_run
+from regard.store import RunFolder, read_config, read_metrics
 from regard.text import Characters, Tokenizer
 from regard.train.loop import Loop
 from tests.command import regard
 
-SMALL = ["--training.batch=8", "--training.save_minutes=1e-9"]
+SMALL = ["--training.batch_size=8", "--training.checkpoint_minutes=1e-9"]
 
 
 def names(kind: int) -> list[str]:
@@ -47,10 +48,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def encoder(files: Path) -> Path:
-    small = ["--model.width=32", "--model.layers=2", "--model.heads=2", "--data.length=18", "--training.batch=32"]
+    small = ["--model.width=32", "--model.layers=2", "--model.heads=2", "--data.length=18", "--training.batch_size=32"]
     words = ["--data", files / "corpus.txt", "--out", files / "encoder", "--steps=300", *small, "--model.dropout=0"]
     assert (
-        regard("train", "fill", *words, "--training.check_every=1000", "--data.tokenizer.vocab=800", "--task.share=0.3")
+        regard("train", "fill", *words, "--training.eval_every=1000", "--data.tokenizer.vocab=800", "--task.share=0.3")
         == 0
     )
     return files / "encoder"
@@ -80,7 +81,7 @@ def test_it_begins_with_exactly_the_trunk_and_a_new_head(encoder: Path, files: P
 
 
 def test_it_knows_names_whose_labels_it_was_never_told(encoder: Path, files: Path, tmp_path: Path):
-    quick = [*SMALL, "--epochs=30", "--training.average=0"]
+    quick = [*SMALL, "--epochs=30", "--training.ema=0"]
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "tuned", *quick) == 0
     shape = ["--model.width=32", "--model.layers=2", "--model.heads=2", "--data.tokenizer.vocab=300"]
     assert regard("train", "classify", *data(files), "--out", tmp_path / "alone", *quick, *shape) == 0
@@ -100,15 +101,15 @@ def test_the_config_tells_where_it_began_and_what_it_took_over(encoder: Path, fi
     changed = {name for name in was["model"] if config["model"][name] != was["model"][name]}
     assert changed <= {"head", "dropout"}
     assert Tokenizer.load(out / "tokenizer.json").vocab == Tokenizer.load(encoder / "tokenizer.json").vocab
-    assert read_config(out)["training"]["optimiser"]["rate"] < classifier(("a",), ("b",)).training.optimiser.rate
+    assert read_config(out)["training"]["optimiser"]["rate"] < classifier(("a",), ("b",)).training.optimiser.lr
 
 
 def test_what_the_user_says_wins(encoder: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
-    words = ["--epochs=7", "--training.optimiser.rate=0.002", "--model.dropout=0.4", "--show-settings"]
+    words = ["--epochs=7", "--training.optimiser.lr=0.002", "--model.dropout=0.4", "--show-settings"]
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "x", *words) == 0
     told = capsys.readouterr().out
     assert "epochs: 7" in told
-    assert "rate: 0.002" in told
+    assert "lr: 0.002" in told
     assert "dropout: 0.4" in told
     assert f"init: {encoder}" in told
 
@@ -117,7 +118,10 @@ def test_resuming_needs_no_more_of_the_run_it_began_from(encoder: Path, files: P
     moved = tmp_path / "encoder"
     shutil.copytree(encoder, moved)
     words = [*data(files), "--init", moved, *SMALL]
-    assert regard("train", "classify", *words, "--out", tmp_path / "whole", "--steps=6", "--training.keep=6") == 0
+    assert (
+        regard("train", "classify", *words, "--out", tmp_path / "whole", "--steps=6", "--training.keep_checkpoints=6")
+        == 0
+    )
     shutil.copytree(tmp_path / "whole", tmp_path / "cut")
     (tmp_path / "cut" / "model.safetensors").unlink()
     for checkpoint in RunFolder(tmp_path / "cut").checkpoints()[3:]:

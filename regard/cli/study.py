@@ -46,7 +46,7 @@ def study_ablate(
     """Ablation on your data: what each part of a Transformer is worth, one change at a time, against seed noise.
 
     The learning rate of the base is searched first. Repeating the command resumes a study that was stopped. Settings of
-    the base are dotted options, such as --model.width 64; --training.optimiser.rate 0.004 skips the search.
+    the base are dotted options, such as --model.width 64; --training.optimiser.lr 0.004 skips the search.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def study_scale(
     """Scaling laws of a language model: loss by parameters, tokens and compute; a larger run is predicted, then made.
 
     The learning rate of the smallest size is searched first. Repeating the command resumes a study that was stopped.
-    Settings of all runs are dotted options; --training.optimiser.rate 0.008, for the smallest size, skips the search.
+    Settings of all runs are dotted options; --training.optimiser.lr 0.008, for the smallest size, skips the search.
 
     Parameters
     ----------

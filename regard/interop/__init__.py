@@ -11,7 +11,8 @@ from regard.interop.image_task import image_task, write_image_task
 from regard.interop.tokenizer import read_tokenizer
 from regard.models import BERT, ClassifierHead, Model, ViT
 from regard.parts.positions import Learned
-from regard.run import CONFIG, TOKENIZER, Run, load_run
+from regard.run import Run, load_run
+from regard.store import CONFIG, TOKENIZER
 from regard.tasks import Classify, ClassifyImages, Task
 from regard.text import Tokenizer
 

@@ -21,7 +21,8 @@ from regard.recipes.encoded import own_tokenizer
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
 from regard.recipes.trees import check_trees, tell_unread_trees
-from regard.run import Run, RunFolder
+from regard.run import Run
+from regard.store import RunFolder
 from regard.tasks import Classify
 from regard.tasks.classify import label_scores
 from regard.text import Tokenizer
@@ -43,13 +44,13 @@ def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             dropout=0.3,
         ),
         training=Training(
-            batch=64,
+            batch_size=64,
             epochs=5,
-            fewest=800,
-            optimiser=AdamW(rate=1e-3, decay=0.1),
+            min_steps=800,
+            optimiser=AdamW(lr=1e-3, weight_decay=0.1),
             schedule=Cosine(warmup=100),
-            average=0.99,
-            check_every=100,
+            ema=0.99,
+            eval_every=100,
         ),
     )
 
@@ -63,7 +64,7 @@ def tuned(plan: Plan, init: Path) -> Plan:
         init=str(init),
         data=replace(plan.data, tokenizer=None),
         model=replace(begun.model, head=ClassifierHead(pooling="mean"), dropout=0.1),
-        training=replace(training, epochs=4, optimiser=AdamW(rate=5e-4, decay=0.1)),
+        training=replace(training, epochs=4, optimiser=AdamW(lr=5e-4, weight_decay=0.1)),
     )
 
 
@@ -103,8 +104,8 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
             task=replace(task, labels=labels, longest=data.longest),
             model=replace(model, vocab=model.vocab if plan.init else tokenizer.vocab, head=head),
         ),
-        train=LabelledTexts(encoded[0], tokenizer.pad, plan.training.batch, plan.training.seed, trees[0]),
-        valid=LabelledTexts(encoded[1], tokenizer.pad, plan.training.batch, trees=trees[1]),
+        train=LabelledTexts(encoded[0], tokenizer.pad, plan.training.batch_size, plan.training.seed, trees[0]),
+        valid=LabelledTexts(encoded[1], tokenizer.pad, plan.training.batch_size, trees=trees[1]),
         tokenizer=tokenizer,
         score=score,
         weights=begun.weights if begun else {},

@@ -17,7 +17,7 @@ from regard.recipes.training import Prepared, make_run
 from regard.tasks import FillMasked
 from regard.tasks.fill import fill_scores
 from regard.text import BPE
-from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training
+from regard.train import WSD, AdamW, Muon, Ranks, Report, Training
 
 
 def filler(files: tuple[str, ...]) -> Plan:
@@ -26,10 +26,10 @@ def filler(files: tuple[str, ...]) -> Plan:
         task=FillMasked(),
         model=BERT(width=256, layers=4, heads=4, position=Rotary(), wiring=PreNorm(), feed=GELU(), dropout=0.1),
         training=Training(
-            batch=32,
+            batch_size=32,
             minutes=10,
-            optimiser=Muon(rate=0.02, decay=0.1, rest=AdamW(rate=2e-3, decay=0.0)),
-            schedule=CoolDown(warmup=50, hold=0.4),
+            optimiser=Muon(lr=0.02, weight_decay=0.1, adamw=AdamW(lr=2e-3, weight_decay=0.0)),
+            schedule=WSD(warmup=50, stable=0.4),
         ),
     )
 
@@ -52,10 +52,10 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
 
 def _prepared(plan: Plan, length: int, task: FillMasked, model: BERT, corpus: Encoded) -> Prepared:
     tokenizer, training, share = corpus.tokenizer, plan.training, task.share
-    valid = MaskedWindows(corpus.valid, task.length or length, tokenizer, share, training.batch)
+    valid = MaskedWindows(corpus.valid, task.length or length, tokenizer, share, training.batch_size)
     return Prepared(
         plan=replace(plan, task=task, model=replace(model, vocab=tokenizer.vocab)),
-        train=MaskedWindows(corpus.train, length, tokenizer, share, training.batch, training.seed),
+        train=MaskedWindows(corpus.train, length, tokenizer, share, training.batch_size, training.seed),
         valid=valid,
         tokenizer=tokenizer,
         score=lambda run, loss: fill_scores(run.model, valid),

@@ -17,7 +17,7 @@ from regard.recipes.training import Prepared, make_run
 from regard.run import Run
 from regard.tasks import LanguageModel
 from regard.tasks.language import count_characters, language_scores
-from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training
+from regard.train import WSD, AdamW, Muon, Ranks, Report, Training
 
 
 def language(files: tuple[str, ...]) -> Plan:
@@ -41,11 +41,11 @@ def language(files: tuple[str, ...]) -> Plan:
             dropout=0.1,
         ),
         training=Training(
-            batch=16,
+            batch_size=16,
             minutes=10,
-            optimiser=Muon(rate=0.02, decay=0.1, rest=AdamW(rate=4e-3, decay=0.0, beta=0.8, beta2=0.95)),
-            schedule=CoolDown(hold=0.4),
-            clip=None,
+            optimiser=Muon(lr=0.02, weight_decay=0.1, adamw=AdamW(lr=4e-3, weight_decay=0.0, beta1=0.8, beta2=0.95)),
+            schedule=WSD(stable=0.4),
+            grad_clip=None,
         ),
     )
 
@@ -73,8 +73,8 @@ def _prepared(plan: Plan, length: int, measured: int, model: GPT | RNNLM, corpus
 
     return Prepared(
         plan=replace(plan, task=LanguageModel(measured), model=replace(model, vocab=tokenizer.vocab)),
-        train=Windows(corpus.train, length, plan.training.batch, plan.training.seed),
-        valid=Windows(valid, measured, plan.training.batch),
+        train=Windows(corpus.train, length, plan.training.batch_size, plan.training.seed),
+        valid=Windows(valid, measured, plan.training.batch_size),
         tokenizer=tokenizer,
         score=score,
         keep=corpus.keep,

@@ -12,7 +12,8 @@ from regard.data.trees.conllu import Parse
 from regard.loading import holds_table, load, load_table
 from regard.models import BERT, GPT, FromSource, MaskedLMHead, Model, ViT
 from regard.parts.positions import Tree
-from regard.run import CONFIG, METRICS, TOKENIZER, WEIGHTS, Run, read_model
+from regard.run import Run, read_model
+from regard.store import CONFIG, METRICS, TOKENIZER, WEIGHTS
 from regard.tasks import ClassifyImages, Summarise, Task
 from regard.view.pictures import position_pictures
 from regard.view.pictures.groups import study_of

@@ -17,7 +17,7 @@ from regard.text import BPE, Characters, Gaps, WordPiece
 from tests.command import regard as command
 from tests.images.make import write_classes
 
-SMALL = ["--steps", 2, "--model.width", 16, "--model.layers", 1, "--model.heads", 2, "--training.batch", 4]
+SMALL = ["--steps", 2, "--model.width", 16, "--model.layers", 1, "--model.heads", 2, "--training.batch_size", 4]
 AUTO = {
     "lm": "AutoModelForCausalLM",
     "fill": "AutoModelForMaskedLM",

@@ -98,7 +98,7 @@ class Budget:
         if steps is None:  # the clock ends the run; evaluate as often as its speed allows
             steps = int(60 * (self.minutes or 0) / timing.step)
         every = max(1, -(-steps // EVALUATIONS))
-        training = replace(plan.training, steps=self.steps, minutes=self.minutes, check_every=every, seed=seed)
+        training = replace(plan.training, steps=self.steps, minutes=self.minutes, eval_every=every, seed=seed)
         return replace(plan, training=training)
 
     def seconds(self, timing: Timing) -> float:

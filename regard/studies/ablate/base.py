@@ -80,7 +80,7 @@ def _table(files: Files, size: Size) -> Plan:
     if len(files.data) != 1 or files.valid:
         raise ConfigError("--data: a table is one file; some of its rows are held out for validation")
     plan = own_table(files.data[0], files.target)
-    return _plain(plan, replace(size, width=min(64, size.width)), batch=plan.training.batch)
+    return _plain(plan, replace(size, width=min(64, size.width)), batch_size=plan.training.batch_size)
 
 
 def _no_target(task: str, files: Files) -> None:
@@ -93,7 +93,7 @@ RECIPES: Mapping[str, Callable[[Files, Size], Plan]] = dict(
 )
 
 
-def _plain(plan: Plan, size: Size, batch: int = 32) -> Plan:
+def _plain(plan: Plan, size: Size, batch_size: int = 32) -> Plan:
     """The recipe's plan with the plain Transformer and the plain optimiser."""
     known = {field.name for field in fields(plan.model)}
     plain: dict[str, Any] = {"feed": GELU(), "wiring": PreNorm(), "dropout": 0.1, "heads": 4}
@@ -101,17 +101,17 @@ def _plain(plan: Plan, size: Size, batch: int = 32) -> Plan:
     training = replace(
         plan.training,
         epochs=None,
-        fewest=0,
+        min_steps=0,
         minutes=None,
         steps=100,
-        batch=min(plan.training.batch, batch),
-        optimiser=AdamW(rate=2e-3),
+        batch_size=min(plan.training.batch_size, batch_size),
+        optimiser=AdamW(lr=2e-3),
         schedule=Cosine(warmup=100),
-        clip=1.0,
-        average=0.0,
+        grad_clip=1.0,
+        ema=0.0,
         precision="float32",
         compile="never",
-        keep=1,
+        keep_checkpoints=1,
     )
     settings = {name: value for name, value in plain.items() if name in known}
     return replace(plan, model=replace(plan.model, **settings), training=training)

@@ -74,7 +74,9 @@ def muon(plan: Plan) -> Plan:
     adamw = plan.training.optimiser
     if not isinstance(adamw, AdamW):
         raise ConfigError("the base has another optimiser than AdamW")
-    return replace(plan, training=replace(plan.training, optimiser=Muon(rate=0.02, decay=adamw.decay, rest=adamw)))
+    return replace(
+        plan, training=replace(plan.training, optimiser=Muon(lr=0.02, weight_decay=adamw.weight_decay, adamw=adamw))
+    )
 
 
 def half_the_layers(plan: Plan) -> Plan:

@@ -99,7 +99,7 @@ def _table(effects: Sequence[Effect], noise: SeedNoise, results: AblationResults
 def _method(results: AblationResults, noise: SeedNoise) -> str:
     training = results.base.training
     equal = (
-        f"every run takes {training.steps:,} steps of {training.batch} rows, whatever a step costs"
+        f"every run takes {training.steps:,} steps of {training.batch_size} rows, whatever a step costs"
         if training.steps is not None
         else f"every run trains for {60 * (training.minutes or 0):.0f} s on one core, however many steps that is"
     )

@@ -115,14 +115,14 @@ def _plan(study: Recall, folder: Path, model: str, distance: int, seed: int) -> 
     new = BATCH * study.steps  # no text is repeated, so nothing can be memorised
     train, valid = (_file(folder, distance, n, split) for split, n in (("train", new), ("valid", VALIDATION)))
     training = Training(
-        batch=BATCH,
+        batch_size=BATCH,
         steps=study.steps,
-        optimiser=AdamW(rate=2e-3),
+        optimiser=AdamW(lr=2e-3),
         schedule=Cosine(warmup=50),
         precision="float32",
         compile="never",
-        check_every=study.steps,
-        keep=1,
+        eval_every=study.steps,
+        keep_checkpoints=1,
         seed=seed,
     )
     plan = translator((train,), (valid,))

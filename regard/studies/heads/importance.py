@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.errors import UserError
+from regard.core.machine import device_of
 from regard.data.trees.conllu import Parse
 from regard.parts import MultiHead, listen
 from regard.studies.heads.duplicates import Shares, duplicate_shares
@@ -21,7 +22,6 @@ from regard.studies.heads.roles import role_shares
 from regard.studies.heads.subject import Subject, count_heads
 from regard.studies.heads.syntax import Patterns, RelationScore, Syntax, score_syntax
 from regard.studies.runner.folder import StudyFolder
-from regard.studies.runner.timing import device_of
 from regard.tasks import Batch
 from regard.tasks.fill_cells import CellBatch
 from regard.text import Tokenizer

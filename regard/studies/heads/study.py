@@ -7,12 +7,12 @@ from pathlib import Path
 from regard.core.errors import ConfigError, at_least
 from regard.core.files import sha256
 from regard.data.trees.conllu import read_trees
-from regard.run import WEIGHTS
+from regard.store import WEIGHTS
 from regard.studies.heads.importance import measure_heads
 from regard.studies.heads.report import report_heads
 from regard.studies.heads.subject import load_subject
 from regard.studies.runner.folder import StudyFolder
-from regard.train.screen import clock
+from regard.train.display import clock
 
 log = logging.getLogger(__name__)
 

@@ -11,14 +11,15 @@ from torch import nn
 
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError
+from regard.core.machine import device_of
 from regard.parts import MultiHead
 from regard.recipes import Plan
 from regard.recipes.plan import PLAN
-from regard.run import COLUMNS, CONFIG, Run, load_run, read_config
+from regard.run import Run, load_run
+from regard.store import COLUMNS, CONFIG, read_config
 from regard.studies.heads.duplicates import hide_targets
 from regard.studies.runner.folder import StudyFolder
 from regard.studies.runner.prepare import prepared
-from regard.studies.runner.timing import device_of
 from regard.tables.keep import load
 from regard.tables.own_network import OwnNetwork
 from regard.tasks import FillCells, Task

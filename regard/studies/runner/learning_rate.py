@@ -18,7 +18,7 @@ from regard.studies.runner.pool import run_jobs
 from regard.studies.runner.report import Block, Heading, Paragraph, Table
 
 log = logging.getLogger(__name__)
-SETTING = "training.optimiser.rate"
+SETTING = "training.optimiser.lr"
 FACTORS = (0.5, 1.0, 2.0, 4.0)  # of the plan's own learning rate, tried first
 MAX_FACTOR = 64.0  # from the plan's own learning rate, either way
 SEED = 99  # used by no other run of a study
@@ -34,7 +34,7 @@ class LearningRate:
 
 
 def with_learning_rate(plan: Plan, lr: float) -> Plan:
-    optimiser = replace(plan.training.optimiser, rate=lr)
+    optimiser = replace(plan.training.optimiser, lr=lr)
     return replace(plan, training=replace(plan.training, optimiser=optimiser))
 
 
@@ -44,7 +44,7 @@ def search_runs(overrides: Mapping[str, Any] | None) -> int:
 
 
 def first_jobs(plan: Plan, overrides: Mapping[str, Any] | None) -> list[Job]:
-    lr = plan.training.optimiser.rate
+    lr = plan.training.optimiser.lr
     return [_job(plan, lr * factor) for factor in FACTORS[: search_runs(overrides)]]
 
 
@@ -52,14 +52,14 @@ def find_learning_rate(
     folder: StudyFolder, plan: Plan, overrides: Mapping[str, Any] | None, processes: int | None
 ) -> LearningRate:
     """The best learning rate of a plan with its budget; the runs are kept in the folder like all others."""
-    lr = plan.training.optimiser.rate
+    lr = plan.training.optimiser.lr
     jobs = first_jobs(plan, overrides)
     if not jobs:
         return LearningRate(lr)
     losses: dict[float, float | None] = {}
     while jobs:
         outcomes = run_jobs(folder, jobs, processes, eta=False)  # which would be that of these runs alone
-        losses |= {job.plan.training.optimiser.rate: outcomes[job.key].loss for job in jobs}
+        losses |= {job.plan.training.optimiser.lr: outcomes[job.key].loss for job in jobs}
         jobs = [_job(plan, other) for other in _neighbours(losses) if lr / MAX_FACTOR <= other <= lr * MAX_FACTOR]
     if all(loss is None for loss in losses.values()):
         raise UserError(f"{folder.path}: diverges at every learning rate from {min(losses):.3g} to {max(losses):.3g}")

@@ -13,7 +13,7 @@ from types import FrameType
 from regard.core.errors import UserError, at_least
 from regard.core.machine import usable_cores
 from regard.studies.runner.folder import Job, Outcome, StudyFolder
-from regard.train.screen import clock
+from regard.train.display import clock
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.05

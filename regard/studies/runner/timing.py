@@ -1,23 +1,19 @@
 """Timing: seconds per step, measured before a study starts so that all its runs fit the available time."""
 
 import logging
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 import torch
-from torch import nn
 
 from regard.core.errors import ConfigError
 from regard.recipes import Plan
 from regard.recipes.training import Prepared
-from regard.run import RunFolder, read_metrics
-from regard.train import Loop, evaluate
-from regard.train.screen import clock
+from regard.train import Loop, MemoryKeeper, evaluate
+from regard.train.display import clock
 
 log = logging.getLogger(__name__)
 STEPS = 4  # of which the first warms up
@@ -41,14 +37,15 @@ class Timing:
 def measure_timing(plan: Plan, ready: Prepared) -> Timing:
     """A few steps and a validation by the training loop itself, on one thread like the runs of a study."""
     torch.manual_seed(0)
-    training = replace(plan.training, steps=STEPS, minutes=None, log_every=1, check_every=STEPS + 1)
-    with one_thread(), tempfile.TemporaryDirectory() as scratch, RunFolder(Path(scratch) / "run").open() as folder:
+    training = replace(plan.training, steps=STEPS, minutes=None, log_every=1, eval_every=STEPS + 1)
+    keeper = MemoryKeeper()
+    with one_thread():
         model = plan.model.build()
-        Loop(model, plan.task, ready.train, training, folder, speaks=False).run()
-        stamps = [line["seconds"] for line in read_metrics(folder.path) if "loss" in line]
+        Loop(model, plan.task, ready.train, training, keeper).run()
+        stamps = [line["seconds"] for line in keeper.metrics if "loss" in line]
         start = time.monotonic()
         if ready.valid is not None:
-            evaluate(model, plan.task, ready.valid, device=device_of(model))
+            evaluate(model, plan.task, ready.valid)
         evaluation = time.monotonic() - start
     steps = sorted(later - sooner for sooner, later in pairwise(stamps))
     return Timing(steps[len(steps) // 2], evaluation)
@@ -58,11 +55,6 @@ def measure_timings(plans: Mapping[str, Plan], ready: Prepared) -> dict[str, dic
     """The timing of every plan, as JSON."""
     log.info("timing %d models", len(plans))
     return {name: asdict(measure_timing(plan, ready)) for name, plan in plans.items()}
-
-
-def device_of(model: nn.Module) -> str:
-    """Where the model's parameters are; the training loop may have moved them to a GPU."""
-    return str(next(model.parameters()).device)
 
 
 def steps_within(seconds: float, timings: Sequence[Timing]) -> int:

@@ -25,7 +25,7 @@ from regard.studies.scale.flops import count_parameters, forward_flops, training
 from regard.studies.scale.laws import MIN_RUNS, Interval, Point, fit_joint
 from regard.studies.scale.report import ScalingResults, report_scaling
 from regard.train import AdamW
-from regard.train.screen import clock
+from regard.train.display import clock
 
 log = logging.getLogger(__name__)
 FRACTIONS = (0.125, 0.25, 0.5, 1.0)  # of the maximum number of steps
@@ -123,7 +123,7 @@ def _sized(plan: Plan, sizes: Sequence[str]) -> dict[str, Plan]:
         width, layers = read_size(size)
         sized = {"model.width": width, "model.layers": layers, "model.heads": max(1, width // HEAD_SIZE)}
         factor = first / width if isinstance(optimiser, AdamW) else 1.0
-        plans[size] = with_learning_rate(override(plan, sized), optimiser.rate * factor)
+        plans[size] = with_learning_rate(override(plan, sized), optimiser.lr * factor)
     return plans
 
 
@@ -160,14 +160,14 @@ def _grid(plans: Mapping[str, Plan], steps: int) -> list[Job]:
 
 
 def _job(size: str, plan: Plan, steps: int) -> Job:
-    training = replace(plan.training, steps=steps, check_every=max(1, -(-steps // EVALUATIONS)), seed=0)
+    training = replace(plan.training, steps=steps, eval_every=max(1, -(-steps // EVALUATIONS)), seed=0)
     return Job(f"{size}@{steps}", 0, replace(plan, training=training))
 
 
 def _counts(job: Job) -> tuple[int, int, float]:
     """Parameters without embeddings, tokens, and FLOPs of a run."""
     training, length = job.plan.training, job.plan.data.length  # type: ignore[union-attr]
-    tokens = (training.steps or 0) * training.batch * length
+    tokens = (training.steps or 0) * training.batch_size * length
     return count_parameters(job.plan.model).rest, tokens, training_flops(job.plan.model, length, tokens)
 
 

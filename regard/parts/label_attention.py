@@ -1,7 +1,7 @@
-"""The vote: attention whose values are the labels themselves, so that rows with known answers decide the unknown.
+"""Label attention: attention whose values are the labels of the keys (matching networks, Vinyals et al., 2016).
 
-What a row is predicted to be is then literally the mean of the answers of the rows it looked at, weighted by how much
-(matching networks, Vinyals et al., 2016), and any number of labels can be voted on.
+A prediction is the mean of the context labels, weighted by attention, so any number of classes can be predicted and the
+weights say which rows decided.
 """
 
 import torch
@@ -15,7 +15,7 @@ from regard.parts.multihead import width_per_head
 from regard.parts.taps import Tap
 
 
-class Vote(nn.Module):
+class LabelAttention(nn.Module):
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.head_size = width_per_head(width, heads)
@@ -27,30 +27,30 @@ class Vote(nn.Module):
     def forward(
         self, x: States, memory: Memory, labels: Float[Tensor, "batch source label"]
     ) -> Float[Tensor, "batch length label"]:
-        """The mean over heads of what each finds; `labels` are shares of each label, or numbers."""
+        """The attended labels, averaged over heads; `labels` are class probabilities or numbers."""
         q, k = self._split(self.query(x)).float(), self._split(self.key(memory)).float()
         v = labels[:, None].expand(-1, q.shape[1], -1, -1)
-        with torch.autocast(x.device.type, enabled=False):  # small shares of rare labels need all digits
+        with torch.autocast(x.device.type, enabled=False):  # small probabilities of rare labels need full precision
             if self.pattern.watched:
-                found, pattern = self.attend.watch(q, k, v)
+                attended, pattern = self.attend.watch(q, k, v)
                 self.pattern(pattern)
             else:
-                found = self.attend(q, k, v)
-        return found.mean(1)
+                attended = self.attend(q, k, v)
+        return attended.mean(1)
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (-1, self.head_size)).transpose(1, 2)
 
 
-class Trust(Linear):
-    """How far each row trusts another opinion than the vote: a share between nothing and all of it."""
+class Gate(Linear):
+    """The weight, between 0 and 1, of a second prediction against the first, one for each row."""
 
     def __init__(self, width: int):
         super().__init__(width, 1)
-        self.share = Tap()  # of the vote, and of the other opinion
+        self.weights = Tap()  # of the first and of the second prediction
 
     def forward(self, x: States) -> Float[Tensor, "batch length one"]:
-        share = super().forward(x).float().sigmoid()
-        if self.share.watched:
-            self.share(torch.cat([1 - share, share], -1))
-        return share
+        weight = super().forward(x).float().sigmoid()
+        if self.weights.watched:
+            self.weights(torch.cat([1 - weight, weight], -1))
+        return weight
