@@ -18,7 +18,7 @@ from regard.view.shown import OpenRun
 from tests.view.browser import NAMELESS, Watched, served
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY, picture
-from tests.view.test_page import said
+from tests.view.test_page import status
 
 FILE = ImageFile("a.png", picture())
 CANVAS = "figure[data-picture=image] canvas"
@@ -48,26 +48,26 @@ def test_a_chosen_file_a_clicked_patch_and_the_link_back(site: tuple[str, Sessio
     give(page)
     page.wait_for_selector(CANVAS)
     assert page.text_content("#answers .answer") == session.runs[0].record(ViewInput(image=FILE)).answer
-    said(page, "the class token " + strongest(session, 0, "encoder.1.attend", 0))
+    status(page, "the class token " + strongest(session, 0, "encoder.1.attend", 0))
     box = page.locator(CANVAS).bounding_box()
     tile = (box["width"] - 24) / 3
     page.mouse.click(box["x"] + tile * 0.5, box["y"] + 20 + tile * 5 / 6)  # the last row, the middle column
-    said(page, "row 3, column 2 " + strongest(session, 0, "encoder.1.attend", 8))
+    status(page, "row 3, column 2 " + strongest(session, 0, "encoder.1.attend", 8))
     page.locator(CANVAS).focus()
     page.keyboard.press("ArrowUp")
-    said(page, "row 2, column 2 " + strongest(session, 0, "encoder.1.attend", 5))
+    status(page, "row 2, column 2 " + strongest(session, 0, "encoder.1.attend", 5))
     page.select_option("select[name=attention]", "encoder.0.attend")
     page.select_option("select[name=head]", "1")
-    said(page, "row 2, column 2 " + strongest(session, 0, "encoder.0.attend", 5, head=1))
+    status(page, "row 2, column 2 " + strongest(session, 0, "encoder.0.attend", 5, head=1))
     link = page.url
     page.goto("about:blank")
     page.goto(link)
     page.wait_for_selector(CANVAS)
-    said(page, "row 2, column 2 " + strongest(session, 0, "encoder.0.attend", 5, head=1))
+    status(page, "row 2, column 2 " + strongest(session, 0, "encoder.0.attend", 5, head=1))
     assert page.url == link
     page.locator(CANVAS).focus()
     page.keyboard.press("Escape")
-    said(page, "the class token " + strongest(session, 0, "encoder.0.attend", 0, head=1))
+    status(page, "the class token " + strongest(session, 0, "encoder.0.attend", 0, head=1))
 
 
 def test_two_runs_on_one_picture_and_every_view_of_it(
@@ -79,7 +79,7 @@ def test_two_runs_on_one_picture_and_every_view_of_it(
     page.wait_for_function("() => document.querySelectorAll('main canvas').length == 2")
     first, second = (one.bounding_box() for one in page.query_selector_all("main canvas"))
     assert abs(first["y"] - second["y"]) < 2
-    said(page, "the learned query " + strongest(session, 1, "pool.look", 0))
+    status(page, "the learned query " + strongest(session, 1, "pool.look", 0))
     for kind in ("png", "svg"):
         with page.expect_download() as coming:
             page.locator(f"[data-save={kind}]").first.click()
@@ -92,7 +92,7 @@ def test_two_runs_on_one_picture_and_every_view_of_it(
     page.wait_for_selector("figure[data-picture=head] canvas")
     page.locator("figure[data-picture=head] canvas").first.focus()
     page.keyboard.press("ArrowDown")
-    said(page, "“1,1” (0) attends to")
+    status(page, "“1,1” (0) attends to")
 
 
 def test_bad_and_huge_files_are_told_and_change_nothing(
@@ -151,5 +151,5 @@ def test_an_exported_image_opens_from_the_disk(runs: Runs, watched: Watched, tmp
         assert page.text_content("#error") == "", tab
     page.click("[role=tab]:text-is('Image')")
     page.select_option("select[name=attention]", "encoder.0.attend")
-    said(page, strongest(session, 0, "encoder.0.attend", 0))
+    status(page, strongest(session, 0, "encoder.0.attend", 0))
     assert page.locator("input[name=image]").count() == 0

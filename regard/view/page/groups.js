@@ -11,16 +11,19 @@ export function groupRuns(runs) {
   runs.forEach((run, number) => {
     const variant = studies.size > 1 ? `${run.study}: ${run.variant}` : run.variant;
     const name = run.study ? variant : run.label;
-    if (!groups.has(name)) groups.set(name, { name, isBase: run.variant === BASE, runs: [] });
+    if (!groups.has(name)) groups.set(name, { name, isBase: run.variant === BASE, logged: false, runs: [] });
     groups.get(name).runs.push(number);
+    groups.get(name).logged ||= run.metrics;
   });
   const ordered = [...groups.values()].sort((one, other) => other.isBase - one.isBase);
   return ordered.map((group, place) => ({ ...group, style: CURVE_STYLES[place % CURVE_STYLES.length] }));
 }
 
-// The groups named in the address; by default the first few.
+// The groups named in the address; by default the first few, of those that have logged metrics if any have.
 export function selectGroups(groups, names) {
-  return names === null ? groups.slice(0, FIRST) : groups.filter(({ name }) => names.includes(name));
+  if (names !== null) return groups.filter(({ name }) => names.includes(name));
+  const logged = groups.filter((group) => group.logged);
+  return (logged.length ? logged : groups).slice(0, FIRST);
 }
 
 // The logged points of a curve as [x, value]; metrics without a time have no place on the axis of seconds.

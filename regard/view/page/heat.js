@@ -12,20 +12,22 @@ const MAX_CELL = 28;
 const BAR_WIDTH = 170;
 
 // `matrix` has rows, columns and values; `down` and `across` are the labels of rows and columns, or null for numbers;
-// `axes` are the names of both axes. A cell of a downsampled map stands for `each` rows and columns.
-export function heatMap({ name, title, label, matrix, scale, down, across, axes, room = 640, each = [1, 1] }) {
+// `axes` are the names of both axes. A cell of a downsampled map stands for `each` rows and columns. Cells are square
+// unless one side is much longer or `square` is false.
+export function heatMap({ name, title, label, matrix, scale, down, across, axes, room = 640, each = [1, 1], square = true }) {
   const { rows, columns, values } = matrix;
   const left = 26 + (down ? Math.min(140, longest(down) * LETTER) : 26);
-  const top = TITLE + 18 + (across ? Math.min(120, longest(across) * LETTER * 0.9) : 14);
+  const top = TITLE + 24 + (across ? Math.min(120, longest(across) * LETTER * 0.9) : 14);
   let picture = null;
   let selected = null;
   const cellSize = () => {
     const available = (picture?.availableWidth() ?? room) - left - RIGHT;
-    return fitCells(rows, columns, room, Math.max(120, Math.min(room, available)));
+    return fitCells(rows, columns, room, Math.max(120, Math.min(room, available)), square);
   };
   const size = () => {
     const cell = cellSize();
-    return [Math.max(left + columns * cell[0] + RIGHT, left + BAR_WIDTH + 10), top + rows * cell[1] + 10 + BAR_HEIGHT];
+    const titled = Math.min(picture?.availableWidth() ?? room, (title.length + 2) * LETTER);
+    return [Math.max(left + columns * cell[0] + RIGHT, left + BAR_WIDTH + 10, titled), top + rows * cell[1] + 10 + BAR_HEIGHT];
   };
 
   function draw(pen, colours, width) {
@@ -84,9 +86,10 @@ export function frame(pen, x, y, width, height) {
   pen.path(box, "#000000", 1.2);
 }
 
-// Width and height of a cell, as large as the room allows; square unless one side is much longer.
-function fitCells(rows, columns, tallest, widest) {
+// Width and height of a cell, as large as the room allows.
+function fitCells(rows, columns, tallest, widest, square) {
   const [width, height] = [Math.min(MAX_CELL, widest / columns), Math.min(MAX_CELL, tallest / rows)];
+  if (!square) return [width, height];
   const both = Math.min(width, height);
   return [Math.max(both, Math.min(width, 4)), Math.max(both, Math.min(height, 4))];
 }

@@ -65,6 +65,7 @@ async function render() {
   const view = VIEWS[state.view];
   parts.input.hidden = parts.answers.hidden = state.view === "training";
   parts.status.classList.toggle("quiet", state.view === "training"); // the charts have read-outs of their own
+  parts.view.setAttribute("aria-busy", "true");
   try {
     showError("");
     if (state.view === "training") {
@@ -93,6 +94,8 @@ async function render() {
     await fill((room) => view.show(room, recorded, state, change), late);
   } catch (error) {
     if (!late()) showError(error.message);
+  } finally {
+    if (!late()) parts.view.setAttribute("aria-busy", "false");
   }
 }
 

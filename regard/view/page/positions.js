@@ -19,7 +19,7 @@ export async function showPositions(place, shown) {
     for (const { stack, title, down, across, matrix } of found[number]) {
       const picture = heatMap({
         name: "positions", title: stack, label: `${run.label}, ${stack}, ${title}; arrow keys read single values`, matrix,
-        scale: scaleOf(title), down: null, across: null, axes: [down, across], room: 420,
+        scale: scaleOf(title), down: null, across: null, axes: [down, across], room: 420, square: matrix.rows === matrix.columns,
       });
       panel.append(make("p", { class: "faint" }, title), picture.figure);
       picture.request();

@@ -30,7 +30,9 @@ export class ColourScale {
     pen.text(this.label, x, y + 5, { colour: colours.faint, size: 10 });
     pen.image(x, y + 12, width, 8, STEPS, 1, (_, column) => this.colour(this.valueAt(column / (STEPS - 1))));
     for (const [share, align] of [[0, "left"], [0.5, "center"], [1, "right"]]) {
-      const text = formatNumber(this.valueAt(share), 3) + (share === 1 ? this.unit : "");
+      const span = this.max - this.min;
+      const value = share === 0.5 ? (Math.round((1000 * this.valueAt(share)) / span) / 1000) * span : this.valueAt(share); // 0, not 1e-9
+      const text = formatNumber(value, 3) + (share === 1 ? this.unit : "");
       pen.text(text, x + share * width, y + 29, { colour: colours.faint, size: 10, align });
     }
   }
