@@ -1,6 +1,6 @@
-"""Kinds of tokenizer, each trained on one's own text: characters, bytes, BPE, WordPiece, Unigram, or as it asks."""
+"""Tokenizer configs, each trained on the user's text: characters, bytes, BPE, WordPiece, Unigram, or automatic."""
 
-import sys
+import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,14 @@ from tokenizers import Tokenizer as Engine
 from regard.core.errors import at_least
 from regard.text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 
-MOST_COUNTED = 10_000  # texts whose words are counted
-STRANGE = 0.4  # share of texts of such words: a tenth of twenty sentences, half of pairs with a number
+log = logging.getLogger(__name__)
+COUNTED = 10_000  # texts whose words are counted
+MANY_RARE = 0.4  # fraction of texts; it is about 0.1 for twenty sentences and 0.5 for pairs of names and numbers
 
 
 @dataclass(frozen=True)
 class Characters:
-    """Every character that occurs is a token."""
+    """One token for each character that occurs."""
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         engine = Engine(models.WordLevel(unk_token=UNKNOWN))
@@ -31,7 +32,7 @@ class Characters:
 
 @dataclass(frozen=True)
 class Bytes:
-    """Every byte is a token: 256 of them write any text."""
+    """One token for each byte, which covers any text."""
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         engine = _byte_level(models.BPE())
@@ -44,7 +45,7 @@ class Bytes:
 
 @dataclass(frozen=True)
 class BPE:
-    """Bytes, and the pairs that occur most often, merged again and again (Sennrich et al., 2016)."""
+    """Byte-level byte-pair encoding: the most frequent pairs are merged repeatedly (Sennrich et al., 2016)."""
 
     vocab: int = 8000
 
@@ -61,10 +62,10 @@ class BPE:
 
 @dataclass(frozen=True)
 class WordPiece:
-    """Words cut into the longest known pieces, lower-cased and without accents (BERT's way)."""
+    """Words split into the longest known pieces; lower-cased and without accents by default, as in BERT."""
 
     vocab: int = 8000
-    lower: bool = True
+    lower: bool = True  # lower-case, and strip accents
 
     def __post_init__(self) -> None:
         at_least(len(SPECIAL) + 1, vocab=self.vocab)
@@ -80,7 +81,7 @@ class WordPiece:
 
 @dataclass(frozen=True)
 class Unigram:
-    """The pieces that make the text likeliest (Kudo, 2018)."""
+    """The segmentation with the highest likelihood under a unigram model (Kudo, 2018)."""
 
     vocab: int = 8000
 
@@ -90,7 +91,7 @@ class Unigram:
     def train(self, texts: Iterable[str]) -> Tokenizer:
         engine = Engine(models.Unigram())
         engine.normalizer = normalizers.NFKC()
-        # Angle brackets stand alone, or "<s>" in a user's text would be found among the pieces: the special one.
+        # Angle brackets are separate tokens; otherwise "<s>" in a user's text would become the special token.
         brackets = pre_tokenizers.Split(Regex("[<>]"), "isolated")
         engine.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), brackets])
         engine.decoder = decoders.Metaspace()
@@ -102,7 +103,7 @@ class Unigram:
 
 @dataclass(frozen=True)
 class Auto:
-    """BPE; or characters, where words hardly come back: of numbers, codes and names BPE learns each one by heart."""
+    """BPE; or characters if most words are rare, as in numbers, codes and names, which BPE would memorise."""
 
     vocab: int = 8000
 
@@ -111,36 +112,35 @@ class Auto:
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         texts = iter(texts)
-        some = list(islice(texts, MOST_COUNTED))
-        if not words_hardly_come_back(some):
-            return BPE(self.vocab).train(chain(some, texts))
-        told = "many of these texts are of words that occur once, so each character is a token"
-        print(f"note: {told}; --data.tokenizer BPE overrules it", file=sys.stderr)
-        return Characters().train(chain(some, texts))
+        sample = list(islice(texts, COUNTED))
+        if not mostly_rare_words(sample):
+            return BPE(self.vocab).train(chain(sample, texts))
+        log.info("many texts consist of words that occur only once: using characters as tokens (or set --data.tokenizer BPE)")
+        return Characters().train(chain(sample, texts))
 
 
 @dataclass(frozen=True)
-class Given:
-    """A tokenizer that was trained before: a tokenizer.json."""
+class TokenizerFile:
+    """An existing tokenizer: a tokenizer.json."""
 
     file: str
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        return Tokenizer.adopt(Path(self.file))
+        return Tokenizer.load_external(Path(self.file))
 
 
-Tokenizing = Auto | Characters | Bytes | BPE | WordPiece | Unigram | Given
+TokenizerConfig = Auto | Characters | Bytes | BPE | WordPiece | Unigram | TokenizerFile
 
 
-def words_hardly_come_back(texts: Sequence[str]) -> bool:
-    """Whether in many of the texts two words of three stand nowhere else.
+def mostly_rare_words(texts: Sequence[str]) -> bool:
+    """Whether in many of the texts two words of three occur nowhere else.
 
-    Only words of ASCII count: what stands between blanks in Chinese or Thai is a sentence.
+    Only ASCII words count: in Chinese or Thai the text between two spaces is a sentence.
     """
-    cut = [text.split() for text in texts if text.strip()]
-    counts = Counter(word for words in cut for word in words if word.isascii())
-    strange = sum(3 * sum(counts[word] == 1 for word in words) >= 2 * len(words) for words in cut)
-    return strange > STRANGE * len(cut)
+    split = [text.split() for text in texts if text.strip()]
+    counts = Counter(word for words in split for word in words if word.isascii())
+    rare = sum(3 * sum(counts[word] == 1 for word in words) >= 2 * len(words) for words in split)
+    return rare > MANY_RARE * len(split)
 
 
 def _byte_level(model: models.Model) -> Engine:
