@@ -106,7 +106,7 @@ class TextRun(Run):
     tokenizer: Path | None = None
 
     def changes(self) -> dict[str, Any]:
-        given = {} if self.tokenizer is None else {"kind": "Given", "file": str(self.tokenizer)}
+        given = {} if self.tokenizer is None else {"kind": "TokenizerFile", "file": str(self.tokenizer)}
         return super().changes() | ({"data.tokenizer": given} if given else {})
 
 

@@ -52,11 +52,12 @@ def classify_images(loaded: "Run", labels: tuple[str, ...], images: tuple[Path, 
     """One line an image; what cannot be read is told apart, and ends the others' answers no sooner."""
     import json as writer
 
-    from regard.data.images.image_files import Found, files_below
+    from regard.data.images.image_files import files_below
+    from regard.data.images.image_record import ImageRecord
 
     files = [file for path in images for file in (files_below(path) if path.is_dir() else [path])]
     failed = 0
-    for one, answer in loaded.look(Found(str(file), "", file) for file in files):
+    for one, answer in loaded.look(ImageRecord(str(file), "", file) for file in files):
         if isinstance(answer, UserError):
             failed += 1
             print(f"regard: {answer}", file=sys.stderr)
@@ -87,7 +88,7 @@ def fill(run: Path, *, nbest: int | None = None) -> None:
         of the [MASK] in it, the word and its probability, between tabs. A word that begins with ## goes on with the one
         before it.
     """
-    from regard.text import GAP
+    from regard.text import MASK_PLACEHOLDER
 
     loaded, lines = load_run(run), read_lines()
     if nbest is None:
@@ -98,9 +99,11 @@ def fill(run: Path, *, nbest: int | None = None) -> None:
             for gap, words in enumerate(gaps, 1):
                 for word, chance in words:
                     print(number, gap, word, f"{chance:.4f}", sep="\t")
-    whole = sum(GAP not in line for line in lines)
+    whole = sum(MASK_PLACEHOLDER not in line for line in lines)
     if whole:
-        print(f"{whole:,} of {len(lines):,} lines have no {GAP}: nothing to fill in there", file=sys.stderr)
+        print(
+            f"{whole:,} of {len(lines):,} lines have no {MASK_PLACEHOLDER}: nothing to fill in there", file=sys.stderr
+        )
 
 
 @app.command

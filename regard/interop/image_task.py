@@ -15,7 +15,7 @@ from regard.tasks import ClassifyImages
 FILE = "preprocessor_config.json"
 BILINEAR, BICUBIC = 2, 3  # as Pillow numbers them: what ViT's processor does where the folder does not say, and ours
 FAR = 1e6  # from any share of white
-HALF = 0.5  # the mean and the spread of ViT's processor where the folder does not say
+HALF = 0.5  # the mean and standard deviation of ViT's processor where the folder does not say
 
 
 def image_task(path: Path, config: ViT, extra: Mapping[str, Any]) -> ClassifyImages:
@@ -32,9 +32,9 @@ def image_task(path: Path, config: ViT, extra: Mapping[str, Any]) -> ClassifyIma
         told |= {"image_mean": [0] * config.channels, "image_std": [1] * config.channels}
     return ClassifyImages(
         labels=tuple(str(name) for name in extra.get("id2label", {}).values()),
-        framing="stretch",
+        resize="stretch",
         mean=_channels(path, told, "image_mean", config.channels),
-        spread=_channels(path, told, "image_std", config.channels),
+        std=_channels(path, told, "image_std", config.channels),
     )
 
 
@@ -47,8 +47,8 @@ def _channels(path: Path, told: Mapping[str, Any], key: str, channels: int) -> t
 
 
 def write_image_task(path: Path, config: ViT, task: ClassifyImages) -> None:
-    if task.framing != "stretch":
-        other = f"transformers stretches images that are not square, and this run learned with framing {task.framing}"
+    if task.resize != "stretch":
+        other = f"transformers stretches images that are not square, and this run learned with resize {task.resize}"
         print(f"note: {path}: {other}", file=sys.stderr)
     told = {
         "image_processor_type": "ViTImageProcessor",
@@ -59,6 +59,6 @@ def write_image_task(path: Path, config: ViT, task: ClassifyImages) -> None:
         "rescale_factor": 1 / 255,
         "do_normalize": True,
         "image_mean": list(task.mean),
-        "image_std": list(task.spread),
+        "image_std": list(task.std),
     }
     write_text(path / FILE, json.dumps(told, indent=2) + "\n")

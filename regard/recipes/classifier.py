@@ -86,9 +86,9 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     labels = task.labels or labels_of(train)
     begun = _begun(plan, model, folder, resume)
     tokenizer = _tokenizer(data, begun, [row.fields[1] for row in train], folder, resume)
-    encoded = [encode_rows(rows, labels, tokenizer, data.longest) for rows in (train, valid)]
+    encoded = [encode_rows(rows, labels, tokenizer, data.max_length) for rows in (train, valid)]
     trees = [
-        encode_trees([row.fields[1] for row in rows], beside, tokenizer, data.longest)
+        encode_trees([row.fields[1] for row in rows], beside, tokenizer, data.max_length)
         for rows, beside in zip((train, valid), parses, strict=True)
     ]
 
@@ -100,7 +100,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     return Prepared(
         plan=replace(
             plan,
-            task=replace(task, labels=labels, longest=data.longest),
+            task=replace(task, labels=labels, longest=data.max_length),
             model=replace(model, vocab=model.vocab if plan.init else tokenizer.vocab, head=head),
         ),
         train=LabelledTexts(encoded[0], tokenizer.pad, plan.training.batch, plan.training.seed, trees[0]),

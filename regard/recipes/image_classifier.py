@@ -14,12 +14,13 @@ import numpy as np
 
 from regard.core.errors import ConfigError, UserError
 from regard.data.images.augment import Augment
-from regard.data.images.image_cache import Album, View, read_album, write_album
-from regard.data.images.image_files import Part, Source, find_images
-from regard.data.images.images import ImageFiles, LabelledImages, Scale
+from regard.data.images.image_cache import ImageCache, ImageFormat, read_image_cache, write_image_cache
+from regard.data.images.image_files import find_images
+from regard.data.images.image_record import ImageSource, Split
+from regard.data.images.images import ImageFiles, LabelledImages, Normalisation
 from regard.data.images.pixels import ImageError, Size
-from regard.data.prefetch import Ahead
-from regard.data.split import held_out
+from regard.data.prefetch import Prefetch
+from regard.data.split import validation_rows
 from regard.models import ViT
 from regard.parts import Convolutions, Query, RMSNorm, SquaredReLU
 from regard.recipes.plan import Plan
@@ -85,16 +86,16 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
     place = kept if resume and kept.exists() else beside
     train = Sources(plan.data.train, "train")
     model = plan.model if place == kept else sized(plan.model, train.sizes())
-    view = View(model.image, model.channels, plan.data.framing)
+    image_format = ImageFormat(model.image, model.channels, plan.data.resize)
     try:
         with ranks.only_first() as first:
             if first and place == beside:
                 shutil.rmtree(beside, ignore_errors=True)
                 print("decoding the images", file=sys.stderr)
-                _decode(beside, train, Sources(plan.data.valid, "test"), view)
+                _decode(beside, train, Sources(plan.data.valid, "test"), image_format)
         ready = _prepared(plan, plan.data, plan.task, model, place, kept, ranks)
-        with Ahead(ready.train) as ahead:
-            yield replace(ready, train=ahead)
+        with Prefetch(ready.train) as prefetch:
+            yield replace(ready, train=prefetch)
     finally:
         if ranks.first:
             shutil.rmtree(beside, ignore_errors=True)
@@ -105,10 +106,10 @@ class Sources:
     """Several folders or files as one."""
 
     names: Sequence[str]
-    part: Part
+    split: Split
 
-    def each(self) -> list[Source]:
-        return [find_images(Path(name), self.part) for name in self.names]
+    def each(self) -> list[ImageSource]:
+        return [find_images(Path(name), self.split) for name in self.names]
 
     def sizes(self) -> list[Size]:
         sizes = [size for source in self.each() for size in source.sizes()]
@@ -134,27 +135,27 @@ def _patch(side: int, shrink: int, *, must_divide: bool) -> int:
     return min(sizes, key=lambda size: abs(size - side / ACROSS))
 
 
-def _decode(place: Path, train: Sources, valid: Sources, view: View) -> None:
+def _decode(place: Path, train: Sources, valid: Sources, image_format: ImageFormat) -> None:
     place.mkdir(parents=True)
-    write_album(chain.from_iterable(train.each()), place / "train", view)
+    write_image_cache(chain.from_iterable(train.each()), place / "train", image_format)
     if valid.names:
-        write_album(chain.from_iterable(valid.each()), place / "valid", view)
+        write_image_cache(chain.from_iterable(valid.each()), place / "valid", image_format)
 
 
 def _prepared(
     plan: Plan, data: ImageFiles, task: ClassifyImages, model: ViT, place: Path, kept: Path, ranks: Ranks
 ) -> Prepared:
-    train = read_album(place / "train")
-    valid = read_album(place / "valid") if data.valid else train
+    train = read_image_cache(place / "train")
+    valid = read_image_cache(place / "valid") if data.valid else train
     labels = task.labels or tuple(sorted(set(train.labels)))
     if len(labels) < 2:
         raise UserError(f"{data.train[0]}: every image has the label {labels[0]!r}; there must be two to tell apart")
     rows, measured = _rows(data, train, valid)
-    scale = task.scale if task.mean else Scale.of(train.images, rows)
+    normalise = task.normalise if task.mean else Normalisation.estimate(train.images, rows)
     if ranks.first:
         _tell(train, valid, model, labels, len(rows), len(measured))
-    task = replace(task, labels=labels, framing=data.framing, mean=scale.mean, spread=scale.spread)
-    numbers, batch, seed = train.numbers(labels), plan.training.batch, plan.training.seed
+    task = replace(task, labels=labels, resize=data.resize, mean=normalise.mean, std=normalise.std)
+    numbers, batch, seed = train.label_ids(labels), plan.training.batch, plan.training.seed
 
     def score(run: Run, loss: float) -> dict[str, float]:
         chosen: list[int] = []
@@ -165,26 +166,26 @@ def _prepared(
 
     return Prepared(
         plan=replace(plan, task=task, model=replace(model, labels=len(labels))),
-        train=LabelledImages(train.images, numbers, rows, scale, batch, seed, data.augment),
-        valid=LabelledImages(valid.images, valid.numbers(labels), measured, scale, batch),
+        train=LabelledImages(train.images, numbers, rows, normalise, batch, seed, data.augment),
+        valid=LabelledImages(valid.images, valid.label_ids(labels), measured, normalise, batch),
         tokenizer=None,
         score=score,
         keep=lambda: None if place == kept else place.replace(kept),
     )
 
 
-def _rows(data: ImageFiles, train: Album, valid: Album) -> tuple[list[int], list[int]]:
+def _rows(data: ImageFiles, train: ImageCache, valid: ImageCache) -> tuple[list[int], list[int]]:
     """The images to learn from, and those to measure by."""
     if data.valid:
         return list(range(len(train.labels))), list(range(len(valid.labels)))
-    apart = held_out(train.labels, data.valid_share)
+    apart = validation_rows(train.labels, data.valid_fraction)
     if not apart:
         raise UserError(f"{data.train[0]}: every label has one image only, so none is held out; name some with --valid")
     chosen = set(apart)
     return [row for row in range(len(train.labels)) if row not in chosen], apart
 
 
-def _tell(train: Album, valid: Album, model: ViT, labels: Sequence[str], rows: int, measured: int) -> None:
+def _tell(train: ImageCache, valid: ImageCache, model: ViT, labels: Sequence[str], rows: int, measured: int) -> None:
     skipped = train.skipped if valid is train else (*train.skipped, *valid.skipped)
     tell_skipped(skipped)
     kind = "grey" if model.channels == 1 else f"{model.channels} channels"

@@ -13,7 +13,7 @@ from regard.data.text.corpus import Corpus, check_length
 from regard.data.text.files import TEXT, check_columns
 from regard.data.text.labelled import check_labels, read_labelled, read_row_trees
 from regard.data.text.masked import MaskedWindows
-from regard.data.text.pair_files import read_filled, read_pair_trees, read_pairs
+from regard.data.text.pair_files import read_nonempty, read_pair_trees, read_pairs
 from regard.data.text.tokens import read_tokens, write_tokens
 from regard.data.text.windows import Windows
 from regard.decode import Beam
@@ -152,7 +152,7 @@ def _translation(
 def _summaries(
     run: Run, files: tuple[str, ...], longest: int, beam: Beam | None, columns: tuple[str, ...]
 ) -> dict[str, Any]:
-    documents = read_filled(files, columns)
+    documents = read_nonempty(files, columns)
     words = usual_length([targets for _, targets in documents])
     return {
         **score_summaries(run, documents, longest, beam),

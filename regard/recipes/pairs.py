@@ -14,7 +14,7 @@ from regard.recipes.encoded import own_tokenizer
 from regard.recipes.plan import Plan
 from regard.recipes.samples import writing
 from regard.recipes.training import Prepared, Score
-from regard.text import Tokenizer, Tokenizing
+from regard.text import Tokenizer, TokenizerConfig
 
 TextPair = tuple[str, str]
 Row = tuple[list[int], list[int]]
@@ -23,7 +23,7 @@ Row = tuple[list[int], list[int]]
 def prepare_pairs(
     plan: Plan,
     texts: Mapping[str, Sequence[TextPair]],
-    tokenizing: Tokenizing,
+    tokenizing: TokenizerConfig,
     score: Score,
     folder: Path,
     resume: bool,

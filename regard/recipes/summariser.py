@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from regard.core.errors import ConfigError
-from regard.data.text.pair_files import PairFiles, Referenced, all_targets
+from regard.data.text.pair_files import PairFiles, References, all_targets
 from regard.decode import Beam
 from regard.models import Transformer
 from regard.parts import ReLU
@@ -44,7 +44,7 @@ def train_summariser(plan: Plan, out: Path, *, resume: bool = False, overwrite: 
 def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     if not isinstance(plan.data, PairFiles) or not isinstance(plan.task, Summarise):
         raise ConfigError(f"data: {type(plan.data).__name__} holds no documents with summaries")
-    documents = plan.data.referenced()
+    documents = plan.data.references()
     texts = {name: all_targets(rows) for name, rows in documents.items()}
 
     def score(run: Run, loss: float) -> dict[str, float]:
@@ -54,7 +54,7 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
 
 
 def score_summaries(
-    run: Run, documents: Sequence[Referenced], longest: int = 128, beam: Beam | None = None
+    run: Run, documents: Sequence[References], longest: int = 128, beam: Beam | None = None
 ) -> dict[str, float]:
     """What the run writes, and beside it what takes no learning: the first words, as many as a reference has."""
     texts, references = [source for source, _ in documents], [targets for _, targets in documents]

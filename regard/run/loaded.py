@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from regard.core import tensors
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError, UserError, at_least
-from regard.data.images.image_cache import View
-from regard.data.images.image_files import Found, name_of
-from regard.data.images.pixels import ImageError, Picture
+from regard.data.images.image_cache import ImageFormat
+from regard.data.images.image_record import ImageRecord, image_name
+from regard.data.images.pixels import ImageError, ImageInput
 from regard.data.trees.conllu import Parse, match_trees, read_trees
 from regard.decode import Beam, Sampling
 from regard.models import BERT, GPT, FillWords, FromSource, Model, RNNWriter, Transformer, ViT
@@ -104,18 +104,18 @@ class Run:
         tokenizer = self.words("it goes on from tokens but from no text")
         return generate(self.model, tokenizer, prompt, tokens, sampling, stop)
 
-    def classify(self, things: Sequence[Picture], trees: Trees | None = None) -> list[str]:
+    def classify(self, things: Sequence[ImageInput], trees: Trees | None = None) -> list[str]:
         """The likeliest label of each text; or of each image, as a file, an array or an image of Pillow."""
         labels, chances = self.label_chances(things, trees)
         return [labels[place] for place in chances.argmax(-1).tolist()] if len(things) else []
 
     def label_chances(
-        self, things: Sequence[Picture], trees: Trees | None = None
+        self, things: Sequence[ImageInput], trees: Trees | None = None
     ) -> tuple[tuple[str, ...], Float[Tensor, "thing label"]]:
         """The labels, and the probability of each for each text or image."""
         _listed(things, "images" if isinstance(self.task, ClassifyImages) else "texts")
         if isinstance(self.task, ClassifyImages):
-            found = (Found(name_of(thing, place), "", thing) for place, thing in enumerate(things))
+            found = (ImageRecord(image_name(thing, place), "", thing) for place, thing in enumerate(things))
             answers = [_or_raise(answer) for _, answer in self.look(found)]
             return self.task.labels, torch.stack(answers) if answers else torch.empty(0, len(self.task.labels))
         texts = [thing for thing in things if isinstance(thing, str)]
@@ -126,11 +126,11 @@ class Run:
         parses = self._parses(texts, trees)
         return self.task.labels, label_chances(self.model, self.tokenizer, texts, self.task.longest, trees=parses)
 
-    def look(self, found: Iterable[Found]) -> Iterator[tuple[Found, Tensor | ImageError]]:
+    def look(self, found: Iterable[ImageRecord]) -> Iterator[tuple[ImageRecord, Tensor | ImageError]]:
         """The probability of each label for any number of images, or what is wrong with one of them."""
         if not isinstance(self.task, ClassifyImages) or not isinstance(self.config, ViT):
             raise UserError(f"{self.path}: was not trained on images")
-        view = View(self.config.image, self.config.channels, self.task.framing)
+        view = ImageFormat(self.config.image, self.config.channels, self.task.resize)
         return image_chances(self.model, self.task, view, found)
 
     def _parses(self, texts: Sequence[str], trees: Trees | None) -> Sequence[Parse] | None:

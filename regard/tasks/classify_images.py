@@ -12,18 +12,18 @@ from torch import Tensor, nn
 
 from regard.core.batches import Loss
 from regard.core.errors import share
-from regard.data.images.image_cache import View, decode
-from regard.data.images.image_files import Found
-from regard.data.images.images import ImageBatch, Scale
-from regard.data.images.pixels import Framing, ImageError
+from regard.data.images.image_cache import ImageFormat, decode
+from regard.data.images.image_record import ImageRecord
+from regard.data.images.images import ImageBatch, Normalisation
+from regard.data.images.pixels import ImageError, Resize
 
 
 @dataclass(frozen=True)
 class ClassifyImages:
     labels: tuple[str, ...] = ()  # in the order of the scores; none: those of the training images
-    framing: Framing = "crop"  # as in training
+    resize: Resize = "crop"  # as in training
     mean: tuple[float, ...] = ()  # of each channel; none: those of the training images
-    spread: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
     smoothing: float = 0.0
     unit = "images"
 
@@ -31,27 +31,27 @@ class ClassifyImages:
         share(smoothing=self.smoothing)
 
     @property
-    def scale(self) -> Scale:
-        return Scale(self.mean, self.spread)
+    def normalise(self) -> Normalisation:
+        return Normalisation(self.mean, self.std)
 
     def loss(self, model: nn.Module, batch: ImageBatch) -> Loss:
-        """A mixed image has both labels, each in its share."""
+        """An image mixed by mixup has both labels, weighted."""
         scores = model(batch.images).float()
         smoothing = self.smoothing if model.training else 0.0
         surprise, other = (
             F.cross_entropy(scores, label, reduction="none", label_smoothing=smoothing)
-            for label in (batch.label, batch.other)
+            for label in (batch.label, batch.mixed_label)
         )
-        total = (batch.own * surprise + (1 - batch.own) * other).sum()
+        total = (batch.weight * surprise + (1 - batch.weight) * other).sum()
         return Loss(total, torch.tensor(batch.rows))
 
 
 def image_chances(
-    model: nn.Module, task: ClassifyImages, view: View, found: Iterable[Found], batch: int = 128
-) -> Iterator[tuple[Found, Float[Tensor, " label"] | ImageError]]:
+    model: nn.Module, task: ClassifyImages, image_format: ImageFormat, records: Iterable[ImageRecord], batch: int = 128
+) -> Iterator[tuple[ImageRecord, Float[Tensor, " label"] | ImageError]]:
     """The probability of each label for each image, or why it has none; of any number of images, as they come."""
     model.eval()
-    decoded = decode(found, view)
+    decoded = decode(records, image_format)
     while together := list(islice(decoded, batch)):
         images = [pixels for _, pixels in together if isinstance(pixels, np.ndarray)]
         chances = iter(pixel_chances(model, task, np.stack(images)) if images else ())
@@ -61,4 +61,4 @@ def image_chances(
 
 @torch.inference_mode()
 def pixel_chances(model: nn.Module, task: ClassifyImages, images: np.ndarray) -> Float[Tensor, "image label"]:
-    return model(task.scale.norm(torch.from_numpy(images))).float().softmax(-1)
+    return model(task.normalise(torch.from_numpy(images))).float().softmax(-1)

@@ -15,7 +15,7 @@ from regard.core.errors import ConfigError, at_least
 from regard.data.text.masked import MaskedBatch, MaskedWindows
 from regard.data.text.pairs import pad
 from regard.parts.attention.base import hide
-from regard.text import Gaps, Tokenizer
+from regard.text import MaskFilling, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Guess(NamedTuple):
 
 def fill(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
     """Each text with its gaps filled: the surest first, so that the words of several gaps agree with each other."""
-    gaps = Gaps(tokenizer)
+    gaps = MaskFilling(tokenizer)
     open_rows = _ask(gaps, texts)
     rows, places = [asked.row for asked in open_rows], [list(asked.gaps) for asked in open_rows]
     while unfilled := [asked for asked in open_rows if asked.gaps]:
@@ -75,7 +75,7 @@ def fill(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[s
 def guesses(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], most: int) -> list[list[list[Guess]]]:
     """For each text and each of its gaps the likeliest words, likeliest first, with all gaps still open."""
     at_least(1, nbest=most)
-    gaps = Gaps(tokenizer)
+    gaps = MaskFilling(tokenizer)
     asked = _ask(gaps, texts)
     found: list[list[list[Guess]]] = [[] for _ in texts]
     with_gaps = [number for number, one in enumerate(asked) if one.gaps]
@@ -83,7 +83,7 @@ def guesses(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], most: 
         row = asked[number].row
         for (place, allowed), own in zip(asked[number].gaps.items(), chances, strict=True):
             best = own.topk(min(most, sum(allowed)))
-            words = [gaps.shown(row[place - 1], token) for token in best.indices.tolist()]
+            words = [gaps.label(row[place - 1], token) for token in best.indices.tolist()]
             found[number].append([Guess(*pair) for pair in zip(words, best.values.tolist(), strict=True)])
     return found
 
@@ -95,7 +95,7 @@ class Asked(NamedTuple):
     gaps: dict[int, list[bool]]
 
 
-def _ask(gaps: Gaps, texts: Sequence[str]) -> list[Asked]:
+def _ask(gaps: MaskFilling, texts: Sequence[str]) -> list[Asked]:
     mask, asked = gaps.tokenizer.mask, []
     for text, row in zip(texts, gaps.encode(texts), strict=True):
         places = [place for place, token in enumerate(row) if token == mask]
@@ -105,7 +105,7 @@ def _ask(gaps: Gaps, texts: Sequence[str]) -> list[Asked]:
 
 @torch.inference_mode()
 def _chances(
-    model: nn.Module, gaps: Gaps, asked: Sequence[Asked], batch: int = 64
+    model: nn.Module, gaps: MaskFilling, asked: Sequence[Asked], batch: int = 64
 ) -> Iterator[Float[Tensor, "gap vocab"]]:
     """For each row of tokens and its gaps the probability of each word there, in the order asked."""
     model.eval()

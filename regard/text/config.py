@@ -115,7 +115,7 @@ class Auto:
         sample = list(islice(texts, COUNTED))
         if not mostly_rare_words(sample):
             return BPE(self.vocab).train(chain(sample, texts))
-        log.info("many texts consist of words that occur only once: using characters as tokens (or set --data.tokenizer BPE)")
+        log.info("many texts are mostly words that occur once: each character is a token (else --data.tokenizer BPE)")
         return Characters().train(chain(sample, texts))
 
 

@@ -22,7 +22,7 @@ from regard.tasks import Classify, ClassifyImages, Summarise
 from regard.tasks.classify_images import pixel_chances
 from regard.tasks.language import following
 from regard.tasks.targets import attention
-from regard.text import Gaps, Tokenizer
+from regard.text import MaskFilling, Tokenizer
 from regard.view.recording import Given, Look, Recording, Seen
 
 MOST_BYTES = 2**30  # of patterns in a recording
@@ -49,7 +49,7 @@ def _record_pair(run: Run, given: Given, tree: Parse | None) -> Recording:
     """A source and its target: the one that is given, or the one that the model writes."""
     tokenizer, text, notes = _tokenizer(run), given.text, []
     if isinstance(run.task, Summarise):
-        [spans] = tokenizer.spans([text])
+        [spans] = tokenizer.offsets([text])
         if len(spans) > run.task.longest:
             text = text[: spans[run.task.longest - 1][1]]
             notes.append(f"only the first {run.task.longest:,} of {len(spans):,} tokens are read")
@@ -106,7 +106,7 @@ def _record_encoder(run: Run, given: Given, tree: Parse | None) -> Recording:
     tokenizer, notes = _tokenizer(run), []
     answer, chances = "", []
     if isinstance(run.config.head, FillWords):
-        [tokens] = Gaps(tokenizer).encode([given.text])
+        [tokens] = MaskFilling(tokenizer).encode([given.text])
         _refuse_long(run, len(tokens))
         [answer], [gaps] = run.fill([given.text]), run.guesses([given.text], SHOWN)
         chances = [(guess.word, guess.chance) for guess in gaps[0]] if gaps else []
@@ -142,7 +142,7 @@ def _record_image(run: Run, given: Given, tree: Parse | None) -> Recording:
         raise UserError(f"{run.path}: reads images, and was given none")
     across = config.image // config.patch
     _refuse_long(run, across**2 + config.pool.tokens, "image", "take a model of larger patches")
-    image = pixels(given.image.data, config.image, config.channels, task.framing, given.image.name)
+    image = pixels(given.image.data, config.image, config.channels, task.resize, given.image.name)
     with listen(run.model) as heard:
         [scores] = pixel_chances(run.model, task, np.stack([image]))
     best = scores.topk(min(SHOWN, len(scores)))

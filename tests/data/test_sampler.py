@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError, UserError
-from regard.data.sampler import Order
+from regard.data.sampler import Sampler
 from regard.data.text.dates import LANGUAGES, Dates, write
 from regard.data.text.pairs import Pairs, pad
 from regard.text import Characters
@@ -18,7 +18,7 @@ sizes = st.lists(st.integers(1, 30), min_size=1, max_size=200)
 
 @given(sizes, st.integers(1, 40), st.integers(0, 3))
 def test_an_epoch_shows_no_row_twice_and_leaves_out_less_than_a_batch(sizes: list[int], batch: int, epoch: int):
-    order = Order(sizes, batch, seed=1)
+    order = Sampler(sizes, batch, seed=1)
     steps = range(epoch * order.steps_per_epoch, (epoch + 1) * order.steps_per_epoch)
     rows = [row for step in steps for row in order.rows(step)]
     assert len(set(rows)) == len(rows)
@@ -27,32 +27,32 @@ def test_an_epoch_shows_no_row_twice_and_leaves_out_less_than_a_batch(sizes: lis
 
 @given(sizes, st.integers(1, 40), st.integers(0, 500))
 def test_any_step_can_be_asked_for_in_any_order(sizes: list[int], batch: int, step: int):
-    assert Order(sizes, batch, seed=2).rows(step) == Order(sizes, batch, seed=2).rows(step)
+    assert Sampler(sizes, batch, seed=2).rows(step) == Sampler(sizes, batch, seed=2).rows(step)
 
 
 def test_epochs_and_seeds_differ():
-    order = Order([1] * 100, 10, seed=0)
+    order = Sampler([1] * 100, 10, seed=0)
     assert order.rows(0) != order.rows(10)
-    assert order.rows(0) != Order([1] * 100, 10, seed=1).rows(0)
+    assert order.rows(0) != Sampler([1] * 100, 10, seed=1).rows(0)
 
 
 def test_rows_of_similar_size_share_a_batch():
     dice = torch.Generator().manual_seed(0)
     sizes = torch.randint(1, 100, (5000,), generator=dice).tolist()
-    order = Order(sizes, 20, seed=0)
+    order = Sampler(sizes, 20, seed=0)
     spread = [max(sizes[r] for r in rows) - min(sizes[r] for r in rows) for rows in map(order.rows, range(200))]
     assert sum(spread) / len(spread) < 10, "at random it would be about 90"
 
 
 def test_an_epoch_of_a_long_corpus_takes_a_few_bytes_a_row():
-    order = Order(torch.ones(1_000_000, dtype=torch.int8), 32, seed=0)
-    assert order._shuffled(0).nbytes + order.sizes.nbytes <= 5 * 1_000_000
+    order = Sampler(torch.ones(1_000_000, dtype=torch.int8), 32, seed=0)
+    assert order._shuffled(0).nbytes + order.lengths.nbytes <= 5 * 1_000_000
     assert sorted(row for step in range(order.steps_per_epoch) for row in order.rows(step)) == list(range(1_000_000))
 
 
 def test_no_rows_is_a_clear_error():
-    with pytest.raises(UserError, match="nothing to train on"):
-        Order([], 10, seed=0)
+    with pytest.raises(UserError, match="has no rows"):
+        Sampler([], 10, seed=0)
 
 
 def test_parts_of_a_batch_hold_each_row_once():
@@ -99,7 +99,7 @@ def test_every_form_names_the_day_the_month_and_the_year(day: datetime.date):
 
 
 def test_settings_of_dates_are_checked():
-    with pytest.raises(ConfigError, match="no span of years"):
+    with pytest.raises(ConfigError, match="not a range of years"):
         Dates(first_year=2000, last_year=1999)
     with pytest.raises(ConfigError, match="train: must be at least 1"):
         Dates(train=0)

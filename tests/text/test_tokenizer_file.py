@@ -8,7 +8,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from regard.core.errors import UserError
 from regard.run import read_config
-from regard.text import BPE, Given, Tokenizer
+from regard.text import BPE, Tokenizer, TokenizerFile
 from tests.command import regard
 
 
@@ -26,7 +26,7 @@ def plain(path: Path) -> Engine:
 
 def test_tokens_are_the_file_s_and_special_ones_come_after(tmp_path):
     engine = plain(tmp_path / "tokenizer.json")
-    given = Given(str(tmp_path / "tokenizer.json")).train(["quite other text"])
+    given = TokenizerFile(str(tmp_path / "tokenizer.json")).train(["quite other text"])
     text = "the cat <s> sat"
     assert given.encode([text])[0] == engine.encode(text).ids
     assert given.decode(given.encode([text])) == [text]
@@ -37,13 +37,13 @@ def test_tokens_are_the_file_s_and_special_ones_come_after(tmp_path):
 def test_a_tokenizer_of_ours_is_unchanged(tmp_path):
     ours = BPE(vocab=300).train(["the cat sat"])
     ours.save(tmp_path / "tokenizer.json")
-    assert Tokenizer.adopt(tmp_path / "tokenizer.json").vocab == ours.vocab
+    assert Tokenizer.load_external(tmp_path / "tokenizer.json").vocab == ours.vocab
 
 
 def test_numbers_that_a_file_leaves_out_are_counted(tmp_path):
     engine = Engine(models.WordLevel({"<unk>": 0, "cat": 7}, unk_token="<unk>"))
     engine.save(str(tmp_path / "tokenizer.json"))
-    given = Given(str(tmp_path / "tokenizer.json")).train([])
+    given = TokenizerFile(str(tmp_path / "tokenizer.json")).train([])
     assert given.vocab == 1 + max(given.pad, given.start, given.end, given.mask, 7)
 
 
@@ -53,7 +53,7 @@ def test_what_is_no_tokenizer_is_named(content, tmp_path):
     if content is not None:
         path.write_text(content)
     with pytest.raises(UserError, match=r"tokenizer\.json: "):
-        Given(str(path)).train([])
+        TokenizerFile(str(path)).train([])
 
 
 def test_the_command_line_takes_one(tmp_path):
@@ -64,4 +64,4 @@ def test_the_command_line_takes_one(tmp_path):
     assert regard("train", "lm", *words, *small) == 0
     assert read_config(tmp_path / "run")["data"]["tokenizer"]["file"] == str(tmp_path / "mine.json")
     made = Tokenizer.load(tmp_path / "run" / "tokenizer.json")
-    assert made.encode(["the mat"]) == Tokenizer.adopt(tmp_path / "mine.json").encode(["the mat"])
+    assert made.encode(["the mat"]) == Tokenizer.load_external(tmp_path / "mine.json").encode(["the mat"])

@@ -68,9 +68,7 @@ def _groups(records: Iterable[ImageRecord]) -> Iterator[list[ImageRecord]]:
 
 def _pixels(record: ImageRecord, image_format: ImageFormat) -> np.ndarray | ImageError:
     try:
-        return pixels(
-            record.image, image_format.side, image_format.channels, image_format.resize, where=record.where
-        )
+        return pixels(record.image, image_format.side, image_format.channels, image_format.resize, where=record.where)
     except ImageError as error:
         return error
 

@@ -61,7 +61,7 @@ def _class_folders(folder: Path) -> ImageList:
     if classes and set(named) <= SPLIT_FOLDERS and any(child.is_dir() for child in classes[0].iterdir()):
         example = next((named[name] for name in ("train", "training") if name in named), classes[0])
         names = ", ".join(child.name for child in classes)
-        raise UserError(f"{folder}: holds {names}, which are splits and not classes; give one of them, such as {example}")
+        raise UserError(f"{folder}: holds {names}, which are splits, not classes; give one of them, such as {example}")
     records = [ImageRecord(str(file), child.name, file) for child in classes for file in files_below(child)]
     if not records:
         raise UserError(f"{folder}: has no images in subfolders; each class needs a subfolder with its name")

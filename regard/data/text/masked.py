@@ -1,4 +1,4 @@
-"""Masked windows: running text in which some tokens are hidden, to be predicted from the rest (BERT: Devlin et al., 2019).
+"""Masked windows: running text with some tokens hidden, to be predicted from the rest (BERT: Devlin et al., 2019).
 
 Which tokens are hidden depends on the seed and the step alone; in evaluation, on the window alone. Every window has
 the same number of positions to predict, so shapes are fixed and logits are computed at these positions only.

@@ -21,7 +21,7 @@ TokenPair = tuple[list[int], list[int]]  # tokens of source and target
 
 
 class PairData(Protocol):
-    """What every source of pairs offers, files and generated data alike. Splits are "train", "valid" and maybe "test"."""
+    """What files of pairs and generated pairs have in common. Splits: "train", "valid" and possibly "test"."""
 
     @property
     def tokenizer(self) -> TokenizerConfig: ...
