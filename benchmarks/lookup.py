@@ -31,9 +31,9 @@ from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.parts import listen
-from regard.run import WEIGHTS, RunFolder
+from regard.store import WEIGHTS, RunFolder
 from regard.tasks.fill_cells import CellBatch, FillCells
-from regard.train import AdamW, CoolDown, Loop, Training
+from regard.train import WSD, AdamW, Loop, Training
 
 RESULT = Path(__file__).parent / "tables" / "lookup.json"
 ROWS = 96  # of a batch, each with its duplicate
@@ -95,10 +95,10 @@ def learn(rows: Tensor, valid: Tensor, variant: Variant, minutes: float) -> nn.M
     model = NPT(categories=(0,) * rows.shape[1], width=64, layers=3, heads=4, dropout=0.0).build()
     training = Training(
         minutes=minutes,
-        optimiser=AdamW(rate=1e-3),
-        schedule=CoolDown(warmup=100, hold=0.4),
-        check_every=200,
-        average=0.99,
+        optimiser=AdamW(lr=1e-3),
+        schedule=WSD(warmup=100, stable=0.4),
+        eval_every=200,
+        ema=0.99,
     )
     with tempfile.TemporaryDirectory() as place, RunFolder(Path(place) / "run").open() as folder:
         Loop(model, FillCells(), Duplicates(rows, variant), training, folder, Duplicates(valid, variant)).run()

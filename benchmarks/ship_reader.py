@@ -18,7 +18,7 @@ import torch
 from regard.core import tensors
 from regard.core.config import from_dict
 from regard.core.files import write_text
-from regard.run import CONFIG, WEIGHTS, read_config, read_metrics
+from regard.store import CONFIG, WEIGHTS, read_config, read_metrics
 from regard.tables.prior import Prior
 from regard.tables.prior.draw import Shape, shape_of
 from regard.tables.shipped import FOLDER

@@ -21,11 +21,11 @@ from regard.parts import (
     Linformer,
     MultiHead,
     Nearby,
-    Packed,
     Padding,
     Places,
     Prefix,
     Rotary,
+    SameDocument,
     Window,
     listen,
 )
@@ -91,7 +91,7 @@ def masks() -> None:
         "Padding(valid)": Padding((places < 9)[None]),
         "Causal() & Padding(valid)": Causal() & Padding((places < 9)[None]),
         "Causal() | Prefix(4)": Causal() | Prefix(torch.tensor([4])),
-        "Causal() & Packed(segment)": Causal() & Packed((places // 4)[None]),
+        "Causal() & SameDocument(segment)": Causal() & SameDocument((places // 4)[None]),
         "Nearby(3)": Nearby(3),
     }
     _, axes = plt.subplots(2, 3, figsize=(8, 5.2), layout="constrained")
@@ -142,7 +142,7 @@ def feed() -> None:
 
     axes, x = one(), torch.linspace(-3, 2.2, 100)
     for kind in (ReLU(), GELU(), SiLU(), SquaredReLU()):
-        axes.plot(x, kind.bend(x), label=type(kind).__name__)
+        axes.plot(x, kind.activation(x), label=type(kind).__name__)
     axes.set(xlabel="before", ylabel="after")
     axes.legend(frameon=False)
     save("feed-forward")

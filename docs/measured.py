@@ -104,12 +104,12 @@ def positions() -> dict[str, float]:
 
 def experts() -> dict[str, list[float]]:
     """The share of tokens that each of eight experts gets at first, and after 300 batches of leaning to the idle."""
-    mixture = Experts(count=8, active=2, nudge=3e-3).build(WIDTH).train()
+    mixture = Experts(count=8, active=2, bias_rate=3e-3).build(WIDTH).train()
     centre = torch.randn(WIDTH)  # tokens have something in common, as real ones do
     shares = []
     for _ in range(300):
         tokens = torch.randn(1, 256, WIDTH) + centre
-        chosen = (mixture.router(tokens[0]).softmax(-1) + mixture.lean).topk(2, -1).indices
+        chosen = (mixture.router(tokens[0]).softmax(-1) + mixture.router_bias).topk(2, -1).indices
         shares.append((torch.bincount(chosen.flatten(), minlength=8) / chosen.numel()).tolist())
         mixture(tokens)
     return {"first": shares[0], "last": shares[-1]}

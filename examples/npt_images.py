@@ -20,7 +20,6 @@ from regard import listen
 from regard.models import NPT
 from regard.parts.embed import Patches
 from regard.parts.linear import Linear
-from regard.parts.start import begin
 
 SIDE, PATCH, LABELS = 8, 2, 10
 PATCHES = (SIDE // PATCH) ** 2

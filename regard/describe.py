@@ -6,7 +6,7 @@ from typing import Any
 import regard
 from regard.core.config import to_yaml
 from regard.loading import holds_table
-from regard.run import CONFIG, METRICS, is_final, read_config, read_metrics
+from regard.store import CONFIG, METRICS, is_final, read_config, read_metrics
 
 WORDS = {
     "loss": "training loss", "valid": "validation loss", "loss_at_the_end": "best validation loss",
@@ -14,7 +14,7 @@ WORDS = {
     "bleu_lower": "BLEU, lower-cased", "chrf": "chrF", "macro_f1": "macro-F1", "rouge1": "ROUGE-1",
     "rouge2": "ROUGE-2", "rougeL": "ROUGE-L",
 }  # fmt: skip
-NOT_SCORES = {"step", "seconds", "speed", "rate_share", "rate", "rate_rest", "skipped"}
+NOT_SCORES = {"step", "seconds", "speed", "lr_multiplier", "rate", "lr_adamw", "skipped"}
 
 
 def describe_run(path: Path) -> str:

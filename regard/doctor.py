@@ -127,7 +127,7 @@ def _compiler(_: Path) -> tuple[State, str]:
 
 
 def _weights(_: Path) -> tuple[State, str]:
-    from regard.run import WEIGHTS
+    from regard.store import WEIGHTS
     from regard.tables.shipped import FOLDER, table_reader
 
     parameters = sum(one.numel() for one in table_reader().parameters())

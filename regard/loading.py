@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.core.errors import UserError
-from regard.run import COLUMNS, read_config
+from regard.store import COLUMNS, read_config
 
 if TYPE_CHECKING:
     from regard.tables.keep import Estimator

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from regard.parts import (
     Attention,
     BigBird,
-    Buckets,
     Causal,
     Compressed,
     Experts,
@@ -20,11 +19,12 @@ from regard.parts import (
     Learned,
     Linformer,
     Mask,
-    Packed,
     Padding,
-    Places,
+    Positions,
     Prefix,
-    Relative,
+    SameDocument,
+    Shaw,
+    T5Bias,
     Tree,
     Window,
 )
@@ -46,9 +46,9 @@ SMALL: dict[type, list[Any]] = {
     Compressed: [Compressed(stride=3), Compressed(stride=4)],
     Grid: [Grid(columns=5), Grid(columns=3, before=1)],
     Learned: [Learned(length=256)],
-    Relative: [Relative(reach=3)],
+    Shaw: [Shaw(reach=3)],
     Tree: [Tree(reach=3)],
-    Buckets: [Buckets(count=8, far=20)],
+    T5Bias: [T5Bias(count=8, far=20)],
     Experts: [Experts(count=4, active=2)],
 }
 
@@ -119,17 +119,17 @@ def some_masks(config: Any, length: int) -> dict[str, Mask | None]:
     if config.hides_future:
         segment = (torch.arange(length) * 3 // length).expand(3, -1)
         masks |= {"causal": Causal(), "causal padding": Causal() & padding, "prefix, then causal": Causal() | prefix}
-        masks |= {"packed": Packed(segment), "causal packed": Causal() & Packed(segment)}
+        masks |= {"packed": SameDocument(segment), "causal packed": Causal() & SameDocument(segment)}
     return masks
 
 
 def some_bias(dtype: torch.dtype = torch.float32) -> nn.Module:
     """A position code whose bias differs from query to query: the hardest kind to get right."""
-    return Relative(reach=3).build(WIDTH, HEADS, SIZE, causal=False).to(dtype)
+    return Shaw(reach=3).build(WIDTH, HEADS, SIZE, causal=False).to(dtype)
 
 
 def bias_of(code: nn.Module | None) -> Any:
-    return None if code is None else code.bias(Places.counting(1))
+    return None if code is None else code.bias(Positions.counting(1))
 
 
 def gradients(found: Tensor, inputs: list[Tensor]) -> list[Tensor]:
@@ -147,8 +147,8 @@ def random_heads(length: int, generator: torch.Generator | None = None) -> list[
     return heads
 
 
-def tree_places(lengths: list[int]) -> Places:
-    """Places of a padded batch of random trees; padding stands at the root."""
+def tree_places(lengths: list[int]) -> Positions:
+    """Positions of a padded batch of random trees; padding stands at the root."""
     longest = max(lengths)
     depth = torch.zeros(len(lengths), longest, dtype=torch.long)
     distance = torch.zeros(len(lengths), longest, longest, dtype=torch.long)
@@ -156,7 +156,7 @@ def tree_places(lengths: list[int]) -> Places:
         heads = random_heads(length, torch.Generator().manual_seed(length))
         depth[row, :length] = torch.tensor(tree_depth(heads))
         distance[row, :length, :length] = torch.tensor(tree_distance(heads))
-    return Places(torch.arange(longest)[None], depth, distance)
+    return Positions(torch.arange(longest)[None], depth, distance)
 
 
 def outputs_of(answer: Any) -> Iterator[Tensor]:

@@ -11,16 +11,17 @@ import pytest
 from regard.core.errors import UserError
 from regard.data.text.labelled import LabelFiles
 from regard.interop import load
-from regard.run import load_run, read_metrics
+from regard.run import load_run
+from regard.store import read_metrics
 from regard.tasks.classify import label_scores
 from tests.command import regard
 from tests.conllu import chain, conllu
 from tests.helpers import close
 
 ROWS = [("good", "a fine film"), ("bad", "a dull film"), ("good", "a fine day"), ("bad", "a dull day")] * 8
-SMALL = ["--training.batch=8", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
+SMALL = ["--training.batch_size=8", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
 
-QUICK = ["--epochs=30", "--training.schedule.warmup=5", "--training.optimiser.rate=0.01", "--training.average=0"]
+QUICK = ["--epochs=30", "--training.schedule.warmup=5", "--training.optimiser.lr=0.01", "--training.ema=0"]
 QUICK += ["--model.dropout=0"]
 
 
@@ -68,7 +69,7 @@ def test_columns_are_called_as_the_user_says_when_measuring_too(tmp_path: Path, 
 def test_another_librarys_classifier_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture):
     """Its folder says nothing of files that it was trained on."""
     (tmp_path / "a.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in ROWS))
-    plain = ["--model=BERT", "--model.head=NameLabel", "--model.heads=2", "--steps=1", *SMALL]
+    plain = ["--model=BERT", "--model.head=ClassifierHead", "--model.heads=2", "--steps=1", *SMALL]
     data = ["--train", tmp_path / "a.tsv", "--valid", tmp_path / "a.tsv"]
     assert regard("train", "classify", "--out", tmp_path / "run", *data, *plain) == 0
     assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0
@@ -82,7 +83,7 @@ def test_another_librarys_classifier_is_measured(tmp_path: Path, capsys: pytest.
 
 def test_a_recurrent_network_learns_and_classifies(run: Path, tmp_path: Path):
     data = ["--train", run.parent / "a.tsv", "--valid", run.parent / "a.tsv"]
-    assert regard("train", "classify", "--out", tmp_path / "rnn", *data, "--model=RNNReader", *SMALL, *QUICK) == 0
+    assert regard("train", "classify", "--out", tmp_path / "rnn", *data, "--model=RNNClassifier", *SMALL, *QUICK) == 0
     assert load_run(tmp_path / "rnn").classify(["a dull day", "a fine film", ""])[:2] == ["bad", "good"]
 
 
@@ -155,7 +156,7 @@ def test_only_the_tree_tells_what_a_word_hangs_from(tmp_path: Path):
     data = ["--train", tmp_path / "train.tsv", "--valid", tmp_path / "valid.tsv"]
     data += ["--trees", tmp_path / "train.conllu", "--valid-trees", tmp_path / "valid.conllu"]
     small = ["--data.tokenizer=WordPiece", "--data.tokenizer.vocab=30", "--model.width=32", "--model.feed.hidden=64"]
-    small += ["--model.dropout=0", "--training.average=0", "--training.optimiser.rate=0.005", "--task.smoothing=0"]
+    small += ["--model.dropout=0", "--training.ema=0", "--training.optimiser.lr=0.005", "--task.smoothing=0"]
     small += ["--task.blind=0"]
     scores = {}
     for position in ("Tree", "NoPosition", "Sinusoid"):

@@ -118,7 +118,7 @@ def test_help_breaks_lines_where_the_screen_ends_and_speaks_of_settings_only_whe
         (["train", "image", "--train", "y", "--out", "x", "--tokenizer", "z"], 2, "Unknown option: --tokenizer"),
         (["train", "dates", "--out", "x", "--training.schedule.floor", "[1,"], 2, "is not a value"),
         (["train", "dates", "--out", "x", "--training.compile", "off"], 2, "one of auto, always, never, not False"),
-        (["train", "dates", "--out", "x", "--training.optimiser.rate", "nan"], 2, "rate: must be at least 0"),
+        (["train", "dates", "--out", "x", "--training.optimiser.lr", "nan"], 2, "lr: must be at least 0"),
         (["train", "dates", "--out", "x", "--training.seed", "-1"], 2, "seed: must be at least 0"),
         (["train", "dates", "--out", "x", "--epochs", "inf"], 2, "--epochs: must be more than 0 and finite, not inf"),
         (["train", "dates", "--out", "x", "--model.width", "2020-13-45"], 2, "is not a value"),

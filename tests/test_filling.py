@@ -15,10 +15,11 @@ import torch.nn.functional as F
 from regard.core.errors import ConfigError, UserError
 from regard.data.text.masked import MaskedWindows
 from regard.interop import load
-from regard.models import BERT, NameLabel
+from regard.models import BERT, ClassifierHead
 from regard.parts import Rotary
 from regard.recipes import filler, train_filler
-from regard.run import RunFolder, load_run, read_config, read_metrics, save_run
+from regard.run import load_run, save_run
+from regard.store import RunFolder, read_config, read_metrics
 from regard.tasks import FillMasked
 from regard.tasks.fill import fill_scores
 from regard.text import Characters, WordPiece
@@ -29,7 +30,7 @@ SENTENCES = [
     "the cat sat on the mat.", "a dog lay in his basket.", "one horse stood behind our barn.",
     "two birds sang from that tree.", "my fish swims under some bridge.",
 ]  # fmt: skip
-SMALL = ["--training.batch=8", "--model.width=32", "--model.heads=2", "--model.layers=2", "--data.length=16"]
+SMALL = ["--training.batch_size=8", "--model.width=32", "--model.heads=2", "--model.layers=2", "--data.length=16"]
 QUICK = ["--training.schedule.warmup=10", "--model.dropout=0", "--task.share=0.3"]
 
 
@@ -163,7 +164,15 @@ def test_a_run_resumed_in_the_middle_of_an_epoch_ends_with_the_same_bits(corpus:
         plan,
         data=replace(plan.data, length=16),
         model=replace(plan.model, width=16, layers=1, heads=2),
-        training=replace(plan.training, batch=8, minutes=None, steps=9, save_minutes=1e-9, keep=9, log_every=1),
+        training=replace(
+            plan.training,
+            batch_size=8,
+            minutes=None,
+            steps=9,
+            checkpoint_minutes=1e-9,
+            keep_checkpoints=9,
+            log_every=1,
+        ),
     )
     train_filler(plan, tmp_path / "whole")
     shutil.copytree(tmp_path / "whole", tmp_path / "cut")
@@ -174,7 +183,7 @@ def test_a_run_resumed_in_the_middle_of_an_epoch_ends_with_the_same_bits(corpus:
     assert report.steps == 4
     whole, cut = (tmp_path / name / "model.safetensors" for name in ("whole", "cut"))
     assert whole.read_bytes() == cut.read_bytes()
-    losses = [[line["loss"] for line in read_metrics(path.parent) if "rate_share" in line] for path in (whole, cut)]
+    losses = [[line["loss"] for line in read_metrics(path.parent) if "lr_multiplier" in line] for path in (whole, cut)]
     assert losses[0] == losses[1]
 
 
@@ -220,7 +229,7 @@ def test_words_of_another_librarys_bert_are_its_own(tmp_path: Path):
         ["--data.tokenizer=Characters"],
         ["--model.position=Learned"],
         ["--model.wiring=PostNorm", "--task.share=0.5"],
-        ["--training.accumulate=2"],
+        ["--training.accumulation=2"],
     ],
 )
 def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path):
@@ -232,7 +241,7 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("more", "told"),
-    [(["--model=GPT"], "fills in no words; choose BERT"), (["--model.head=GiveStates"], "fills in no words"),
+    [(["--model=GPT"], "fills in no words; choose BERT"), (["--model.head=NoHead"], "fills in no words"),
      (["--task.share=0"], "share: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
      (["--data.tokenizer.vocab=3"], "must be at least")],
 )  # fmt: skip
@@ -249,7 +258,7 @@ def test_what_cannot_be_meant_is_one_line(
 
 def test_other_runs_fill_in_nothing(tmp_path: Path):
     tokenizer = WordPiece(vocab=30).train(["a b c"])
-    labels = BERT(vocab=tokenizer.vocab, width=16, layers=1, head=NameLabel(2))
+    labels = BERT(vocab=tokenizer.vocab, width=16, layers=1, head=ClassifierHead(2))
     save_run(tmp_path / "labels", labels, labels.build(), tokenizer=tokenizer)
     with pytest.raises(UserError, match="was not trained to fill in words"):
         load_run(tmp_path / "labels").fill(["[MASK]"])

@@ -10,13 +10,14 @@ from regard.core.errors import ConfigError, UserError
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.parts import Learned
-from regard.run import load_run, read_metrics, save_run
+from regard.run import load_run, save_run
+from regard.store import read_metrics
 from regard.text import Bytes
 from tests.command import regard
 
 SMALL = [
     "--steps=6",
-    "--training.batch=4",
+    "--training.batch_size=4",
     "--model.width=16",
     "--model.heads=2",
     "--model.layers=2",
@@ -106,7 +107,7 @@ def test_what_has_no_meaning_for_a_language_model_is_refused(run: Path, tmp_path
 def test_show_tells_the_losses_apart(run: Path, capsys: pytest.CaptureFixture):
     assert regard("show", run) == 0
     told = capsys.readouterr().out
-    last = [line["loss"] for line in read_metrics(run) if "rate_share" in line][-1]
+    last = [line["loss"] for line in read_metrics(run) if "lr_multiplier" in line][-1]
     assert f"training loss: {last:.4f} at" in told
     best = min(line["valid"] for line in read_metrics(run) if "valid" in line)
     assert f"best validation loss: {best:.4f} at" in told
@@ -140,12 +141,12 @@ def test_half_a_character_is_held_back(tmp_path: Path):
     config = GPT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, tied=False)
     model = config.build().eval()
     with torch.no_grad():
-        model.words.table.weight.zero_()
-        model.words.table.weight[first, 0] = model.words.table.weight[second, 1] = 100.0
+        model.embedding.table.weight.zero_()
+        model.embedding.table.weight[first, 0] = model.embedding.table.weight[second, 1] = 100.0
         for p in model.decoder.blocks.parameters():
             p.zero_()
-        model.words.head.zero_()
-        model.words.head[second, 0] = model.words.head[first, 1] = 10.0
+        model.embedding.head.zero_()
+        model.embedding.head[second, 0] = model.embedding.head[first, 1] = 10.0
     save_run(tmp_path / "run", config, model, tokenizer=tokenizer)
     pieces = list(load_run(tmp_path / "run").generate("ü", 6, Sampling(temperature=0)))
     assert "".join(pieces) == "üüü"
@@ -159,7 +160,7 @@ def test_writing_ends_where_the_table_of_positions_does(tmp_path: Path, capsys: 
     with torch.no_grad():  # it always writes x
         model.decoder.norm.weight.zero_()
         model.decoder.norm.bias.fill_(1.0)
-        model.words.head[tokenizer.encode(["x"])[0]] = 1.0
+        model.embedding.head[tokenizer.encode(["x"])[0]] = 1.0
     save_run(tmp_path / "run", config, model, tokenizer=tokenizer)
     assert regard("generate", tmp_path / "run", "--prompt", "abc", "--tokens", 10**9, "--temperature", 0) == 0
     told = capsys.readouterr()

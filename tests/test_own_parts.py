@@ -20,7 +20,7 @@ from regard.run import load_run, save_run
 TINY = [
     "--steps=1",
     "--data.length=16",
-    "--training.batch=2",
+    "--training.batch_size=2",
     "--model.width=16",
     "--model.heads=2",
     "--model.layers=1",
@@ -49,7 +49,7 @@ class Louder(Full):
 def small_plan(attention: object) -> Plan:
     plan = dates()
     model = replace(plan.model, width=16, heads=2, layers=1, attention=attention)
-    training = replace(plan.training, steps=1, batch=4)
+    training = replace(plan.training, steps=1, batch_size=4)
     return replace(plan, data=Dates(train=20, valid=4, test=4), model=model, training=training)
 
 

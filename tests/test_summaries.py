@@ -14,15 +14,16 @@ from rouge_score.rouge_scorer import RougeScorer
 from regard.core.errors import UserError
 from regard.data.text.pair_files import PairFiles, all_targets, read_pairs, read_references
 from regard.recipes.summariser import usual_length
-from regard.run import load_run, read_metrics
+from regard.run import load_run
+from regard.store import read_metrics
 from regard.tasks.scores import ROUGE, rouge_protocol, summary_scores
 from regard.tasks.summarise import first_words
 from tests.command import regard
 
 WORDS = ["red", "blue", "green", "old", "new", "big", "small", "fast", "dog", "cat", "car", "tree"]
-SMALL = ["--training.batch=32", "--model.width=32", "--model.heads=2", "--data.tokenizer.vocab=300"]
-QUICK = ["--steps=150", "--model.dropout=0", "--training.average=0", "--training.check-every=1000"]
-QUICK += ["--training.optimiser.rate=0.01", "--training.schedule.warmup=10"]
+SMALL = ["--training.batch_size=32", "--model.width=32", "--model.heads=2", "--data.tokenizer.vocab=300"]
+QUICK = ["--steps=150", "--model.dropout=0", "--training.ema=0", "--training.eval-every=1000"]
+QUICK += ["--training.optimiser.lr=0.01", "--training.schedule.warmup=10"]
 DECODER = ["--model=DecoderOnly", "--model.layers=2"]
 PAPER = [*DECODER, "--model.attention=Window", "--model.attention.reach=4", "--model.alternate=Compressed"]
 

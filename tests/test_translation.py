@@ -14,14 +14,15 @@ from regard.data.text.pair_files import PairFiles
 from regard.data.text.pairs import source_trees
 from regard.data.trees.conllu import read_trees
 from regard.data.trees.tree_positions import pad_trees
-from regard.parts import Places
-from regard.run import Run, load_run, read_metrics
+from regard.parts import Positions
+from regard.run import Run, load_run
+from regard.store import read_metrics
 from regard.tasks.scores import signatures, translation_scores
 from tests.command import regard
 from tests.conllu import chain, conllu
 
 PAIRS = [("ein Hund", "a dog"), ("zwei Hunde", "two dogs"), ("eine Katze", "a cat"), ("zwei Katzen", "two cats")] * 6
-SMALL = ["--steps=3", "--training.batch=4", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
+SMALL = ["--steps=3", "--training.batch_size=4", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,7 @@ def test_evaluating_gives_one_object_with_signatures(files: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("more", [["--model=RNN"], ["--model=RNN", "--model.attention=Additive"],
-                                  ["--model.position=Relative"], ["--model.attention=Window"]])  # fmt: skip
+                                  ["--model.position=Shaw"], ["--model.attention=Window"]])  # fmt: skip
 def test_every_architecture_can_be_chosen(more: list[str], files: Path, tmp_path: Path):
     data = ["--train", files / "a.tsv", "--valid", files / "a.tsv"]
     small = [word for word in SMALL if "--model" not in word] + ["--model.width=16"]
@@ -167,7 +168,7 @@ def test_trees_go_all_the_way_from_file_to_model(
     assert not memory[0].allclose(memory[1]), "another tree, another reading"
 
 
-def some_readings(run: Run, folder: Path) -> Iterator[tuple[Tensor, None, Places]]:
+def some_readings(run: Run, folder: Path) -> Iterator[tuple[Tensor, None, Positions]]:
     """One text with two trees."""
     words = ["zwei", "Hunde", "Hunde"]
     for name, heads in (("a", [-1, 0, 1]), ("b", [1, 2, -1])):

@@ -8,16 +8,17 @@ import pytest
 import torch
 
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NameLabel
+from regard.models import BERT, GPT, ClassifierHead
 from regard.recipes import classifier, train_classifier, tuned
 from regard.recipes.begun import read_begun
 from regard.recipes.classifier import prepare
-from regard.run import RunFolder, load_run, read_config, read_metrics, save_run
+from regard.run import load_run, save_run
+from regard.store import RunFolder, read_config, read_metrics
 from regard.text import Characters, Tokenizer
 from regard.train.loop import Loop
 from tests.command import regard
 
-SMALL = ["--training.batch=8", "--training.save_minutes=1e-9"]
+SMALL = ["--training.batch_size=8", "--training.checkpoint_minutes=1e-9"]
 
 
 def names(kind: int) -> list[str]:
@@ -47,10 +48,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def encoder(files: Path) -> Path:
-    small = ["--model.width=32", "--model.layers=2", "--model.heads=2", "--data.length=18", "--training.batch=32"]
+    small = ["--model.width=32", "--model.layers=2", "--model.heads=2", "--data.length=18", "--training.batch_size=32"]
     words = ["--data", files / "corpus.txt", "--out", files / "encoder", "--steps=300", *small, "--model.dropout=0"]
     assert (
-        regard("train", "fill", *words, "--training.check_every=1000", "--data.tokenizer.vocab=800", "--task.share=0.3")
+        regard("train", "fill", *words, "--training.eval_every=1000", "--data.tokenizer.vocab=800", "--task.share=0.3")
         == 0
     )
     return files / "encoder"
@@ -70,7 +71,7 @@ def test_it_begins_with_exactly_the_trunk_and_a_new_head(encoder: Path, files: P
     monkeypatch.setattr(Loop, "run", stop)
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "x", *SMALL) == 130
     was = load_run(encoder).model.state_dict()
-    trunk = {name for name in was if not name.startswith("head.")} - {"words.head_bias"}
+    trunk = {name for name in was if not name.startswith("head.")} - {"embedding.head_bias"}
     assert trunk == {name for name in seen if not name.startswith("head.")}
     assert len(trunk) > 20
     assert all(torch.equal(seen[name], was[name]) for name in trunk)
@@ -80,7 +81,7 @@ def test_it_begins_with_exactly_the_trunk_and_a_new_head(encoder: Path, files: P
 
 
 def test_it_knows_names_whose_labels_it_was_never_told(encoder: Path, files: Path, tmp_path: Path):
-    quick = [*SMALL, "--epochs=30", "--training.average=0"]
+    quick = [*SMALL, "--epochs=30", "--training.ema=0"]
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "tuned", *quick) == 0
     shape = ["--model.width=32", "--model.layers=2", "--model.heads=2", "--data.tokenizer.vocab=300"]
     assert regard("train", "classify", *data(files), "--out", tmp_path / "alone", *quick, *shape) == 0
@@ -100,15 +101,15 @@ def test_the_config_tells_where_it_began_and_what_it_took_over(encoder: Path, fi
     changed = {name for name in was["model"] if config["model"][name] != was["model"][name]}
     assert changed <= {"head", "dropout"}
     assert Tokenizer.load(out / "tokenizer.json").vocab == Tokenizer.load(encoder / "tokenizer.json").vocab
-    assert read_config(out)["training"]["optimiser"]["rate"] < classifier(("a",), ("b",)).training.optimiser.rate
+    assert read_config(out)["training"]["optimiser"]["rate"] < classifier(("a",), ("b",)).training.optimiser.lr
 
 
 def test_what_the_user_says_wins(encoder: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
-    words = ["--epochs=7", "--training.optimiser.rate=0.002", "--model.dropout=0.4", "--show-settings"]
+    words = ["--epochs=7", "--training.optimiser.lr=0.002", "--model.dropout=0.4", "--show-settings"]
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "x", *words) == 0
     told = capsys.readouterr().out
     assert "epochs: 7" in told
-    assert "rate: 0.002" in told
+    assert "lr: 0.002" in told
     assert "dropout: 0.4" in told
     assert f"init: {encoder}" in told
 
@@ -117,7 +118,10 @@ def test_resuming_needs_no_more_of_the_run_it_began_from(encoder: Path, files: P
     moved = tmp_path / "encoder"
     shutil.copytree(encoder, moved)
     words = [*data(files), "--init", moved, *SMALL]
-    assert regard("train", "classify", *words, "--out", tmp_path / "whole", "--steps=6", "--training.keep=6") == 0
+    assert (
+        regard("train", "classify", *words, "--out", tmp_path / "whole", "--steps=6", "--training.keep_checkpoints=6")
+        == 0
+    )
     shutil.copytree(tmp_path / "whole", tmp_path / "cut")
     (tmp_path / "cut" / "model.safetensors").unlink()
     for checkpoint in RunFolder(tmp_path / "cut").checkpoints()[3:]:
@@ -179,7 +183,7 @@ def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):
         (["--model.position=Learned"], "model.position: {} was trained with Rotary"),
         (["--model.feed.hidden=8"], "model.feed: {} was trained with GELU(hidden=None), not GELU(hidden=8)"),
         (["--model.vocab=9"], "model.vocab: {} was trained with"),
-        (["--model=RNNReader"], "model: {} holds a BERT, and no RNNReader begins from it"),
+        (["--model=RNNClassifier"], "model: {} holds a BERT, and no RNNClassifier begins from it"),
         (["--data.tokenizer=BPE"], "data.tokenizer: the model of {} knows the tokens of its own only"),
     ],
 )
@@ -198,7 +202,7 @@ def test_what_no_classifier_can_begin_from_is_one_line(files: Path, tmp_path: Pa
     tokenizer = Characters().train(["abc"])
     gpt = GPT(vocab=tokenizer.vocab, width=16, layers=1, heads=2)
     save_run(tmp_path / "gpt", gpt, gpt.build(), tokenizer=tokenizer)
-    mute = BERT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, head=NameLabel(2))
+    mute = BERT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, head=ClassifierHead(2))
     save_run(tmp_path / "mute", mute, mute.build())
     (tmp_path / "empty").mkdir()
     for name, told in (

@@ -95,7 +95,7 @@ def going_on(run: Run, characters: int, rounds: int) -> dict[str, Any]:
     bare = WithoutCache(run.model).eval()
     empty = Rereading(prompt.new_empty(1, 0))
     ways = {
-        "cache": lambda: write(run.model, run.model.begin(), prompt, None, characters),  # type: ignore[arg-type, operator]
+        "cache": lambda: write(run.model, run.model.init_state(), prompt, None, characters),  # type: ignore[arg-type, operator]
         "no_cache": lambda: write(bare, empty, prompt, None, characters),
     }
     seconds, written = compare(ways, rounds)
@@ -146,7 +146,7 @@ def _ours(model: nn.Module, sources: list[list[int]], width: int, start: int, en
         for first in range(0, len(order), batch):
             rows = order[first : first + batch]
             source, valid = pad([sources[row] for row in rows], start)
-            state = model.begin(source, valid)  # type: ignore[operator]
+            state = model.init_state(source, valid)  # type: ignore[operator]
             if width == 1:
                 found = greedy(model, state, len(rows), start, end, LONGEST)  # type: ignore[arg-type]
             else:

@@ -58,10 +58,10 @@ DEBIAN = "{data}/text/summarisation/debian_synopsis"
 JOBS = {
     "shakespeare_150s": Job(
         f"{SHAKESPEARE} --minutes 2.2 --model.layers 4 --model.width 128 --model.heads 2 --model.dropout 0 "
-        "--data.length 128 --training.batch 32"
+        "--data.length 128 --training.batch_size 32"
     ),
     "shakespeare_15min": Job(
-        f"{SHAKESPEARE} --minutes 14.5 --processes 2 --model.dropout 0.05 --training.check-every 400"
+        f"{SHAKESPEARE} --minutes 14.5 --processes 2 --model.dropout 0.05 --training.eval-every 400"
     ),
     "multi30k_en_de": _multi30k("en", "de"),
     "multi30k_de_en": _multi30k("de", "en", "--minutes 30"),

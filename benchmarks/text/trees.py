@@ -42,9 +42,10 @@ from regard.data.text.labelled import LabelledTexts, encode_rows, encode_trees, 
 from regard.data.text.pair_files import read_pairs  # noqa: E402
 from regard.data.text.pairs import Pairs, source_trees  # noqa: E402
 from regard.data.trees.conllu import Parse, read_trees  # noqa: E402
-from regard.parts import NoPosition, Position, Relative, ReLU, Sinusoid, Tree  # noqa: E402
+from regard.parts import NoPosition, Position, ReLU, Shaw, Sinusoid, Tree  # noqa: E402
 from regard.recipes import Plan, classifier, train_classifier, train_translator, translator  # noqa: E402
-from regard.run import CONFIG, Run, load_run  # noqa: E402
+from regard.run import Run, load_run  # noqa: E402
+from regard.store import CONFIG  # noqa: E402
 from regard.tasks.classify import label_scores  # noqa: E402
 from regard.tasks.scores import signatures, translation_scores  # noqa: E402
 from regard.text import BPE  # noqa: E402
@@ -53,7 +54,7 @@ from regard.train import AdamW, Cosine, Report, evaluate  # noqa: E402
 POSITIONS: dict[str, Position] = {
     "NoPosition": NoPosition(),
     "Sinusoid": Sinusoid(),
-    "Relative": Relative(),
+    "Shaw": Shaw(),
     "Tree": Tree(),
 }
 SPLITS = ("train", "dev", "test")
@@ -147,10 +148,10 @@ def settled(base: Plan, folder: Path, model: Any, seed: int, steps: int, batch: 
             batch=batch,
             epochs=None,
             steps=steps,
-            optimiser=AdamW(rate=1e-3),
+            optimiser=AdamW(lr=1e-3),
             schedule=Cosine(warmup=100),
             average=0.99,
-            check_every=100,
+            eval_every=100,
             seed=seed,
         ),
     )

@@ -54,14 +54,14 @@ class Run:
     @property
     def goes_on(self) -> bool:
         """Whether the folder holds the run's own plan, and nothing else is asked."""
-        from regard.run import CONFIG
+        from regard.store import CONFIG
 
         return self.resume and (self.out / CONFIG).exists()
 
     def changes(self) -> dict[str, Any]:
         """A budget on the command line replaces the recipe's own."""
         budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
-        given: dict[str, Any] = {} if all(value is None for value in budget.values()) else {**budget, "fewest": 0}
+        given: dict[str, Any] = {} if all(value is None for value in budget.values()) else {**budget, "min_steps": 0}
         if self.seed is not None:
             given["seed"] = self.seed
         return {f"training.{name}": value for name, value in given.items()}

@@ -30,7 +30,7 @@ def study_ablate(
     """What each part of a Transformer is worth on your data: one change at a time, against the noise of seeds.
 
     The base's learning rate is found first. Repeating the command goes on with a study that was stopped. Settings of
-    the base are dotted options, such as --model.width 64; --training.optimiser.rate 0.004 saves the search.
+    the base are dotted options, such as --model.width 64; --training.optimiser.lr 0.004 saves the search.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def study_scale(
     """How the loss of a language model falls with parameters, tokens and work; a larger run is foretold, then made.
 
     The rate of the smallest size is found first. Repeating the command goes on with a study that was stopped. Settings
-    of all runs are dotted options; --training.optimiser.rate 0.008 is that of the smallest size, and saves the search.
+    of all runs are dotted options; --training.optimiser.lr 0.008 is that of the smallest size, and saves the search.
 
     Parameters
     ----------
@@ -177,12 +177,12 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
         Most sentences to read of the trees.
     """
     from regard.core.files import sha256
-    from regard.run import WEIGHTS
+    from regard.store import WEIGHTS
     from regard.studies.heads.heads import study_heads as study_subject
     from regard.studies.heads.heads import subject_of
     from regard.studies.heads.report import report_heads
     from regard.studies.runner.folder import StudyFolder
-    from regard.train.screen import clock
+    from regard.train.display import clock
 
     if not runs:
         raise ConfigError("study heads: name the run folders to study")

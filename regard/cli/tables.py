@@ -64,7 +64,7 @@ def fit(
 
     from rich.console import Console
 
-    from regard.run import RunFolder
+    from regard.store import RunFolder
     from regard.tables.columns import Columns
     from regard.tables.fitting import Way, fit_table
     from regard.tables.frames import named

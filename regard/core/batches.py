@@ -1,9 +1,9 @@
-"""What the training loop needs to know about data and losses, and nothing more: three small interfaces."""
+"""What the training loop needs to know about data and losses, and nothing more: small interfaces."""
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from torch import Tensor
+from torch import Tensor, nn
 
 
 @runtime_checkable
@@ -40,3 +40,14 @@ class Loss(NamedTuple):
 
     total: Tensor
     terms: Tensor
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """All that the training loop asks of a task."""
+
+    @property
+    def unit(self) -> str:
+        """What batches are counted in: tokens, cells, images."""
+
+    def loss(self, model: nn.Module, batch: Any) -> Loss: ...

@@ -1,11 +1,19 @@
-"""The machine: threads, precision, devices and repeatable random numbers."""
+"""The machine: threads, precision, devices, repeatable random numbers, and the command that is running."""
 
 import hashlib
 import os
+import shlex
 import shutil
 import signal
 import sys
 import threading
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import nn
+
+COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("COMMAND", default=None)  # arguments of the running `regard`
 
 
 def choose_wait_policy() -> None:
@@ -40,6 +48,21 @@ def best_device() -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def device_of(model: "nn.Module") -> str:
+    """The device of a model's weights."""
+    first = next(model.parameters(), None)
+    return "cpu" if first is None else str(first.device)
+
+
+def command_line() -> str:
+    """What is running, as a person would type it: `regard …`, a Python script, or Python itself."""
+    words = COMMAND.get()
+    if words is not None:
+        return shlex.join(["regard", *words])
+    script = sys.argv[0] if sys.argv else ""
+    return shlex.join(["python", *sys.argv]) if script.endswith(".py") else "python"
 
 
 def seed_for(*words: object) -> int:

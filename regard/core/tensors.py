@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.core.errors import UserError
 from regard.core.files import replacing
@@ -55,3 +55,24 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
         total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         total.update(tensor.flatten().view(torch.uint8).numpy().data)
     return total.hexdigest()
+
+
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor], source: object) -> None:
+    """Load weights into a model; `source` names their file in errors."""
+    check_weights(model, weights, source)
+    model.load_state_dict(dict(weights))
+
+
+def check_weights(model: nn.Module, weights: Mapping[str, Tensor], source: object) -> None:
+    """Refuse weights that do not fit a model; missing, extra and misshapen tensors are named."""
+    needed = model.state_dict()
+    wrong = [f"{name} is missing" for name in needed.keys() - weights.keys()]
+    wrong += [f"{name} is not in the model" for name in weights.keys() - needed.keys()]
+    for name in needed.keys() & weights.keys():
+        have, want = weights[name], needed[name]
+        if have.shape != want.shape:
+            wrong.append(f"{name} is {tuple(have.shape)}, not {tuple(want.shape)}")
+        elif have.is_floating_point() != want.is_floating_point() or have.is_complex():
+            wrong.append(f"{name} holds {have.dtype}, not {want.dtype}")
+    if wrong:
+        raise UserError(f"{source}: does not fit the config: {'; '.join(sorted(wrong)[:8])}")

@@ -22,14 +22,14 @@ class Hypothesis:
 @dataclass(frozen=True)
 class Beam:
     width: int = 5
-    power: float = 1.0  # of the length that the log-probability is divided by
+    length_penalty: float = 1.0  # of the length that the log-probability is divided by
 
     def __post_init__(self) -> None:
         at_least(1, width=self.width)
 
     @torch.inference_mode()
     def search(
-        self, model: Writer, state: State, rows: int, start: int, end: int, longest: int
+        self, model: Writer, state: State, rows: int, start: int, end: int, max_tokens: int
     ) -> list[list[Hypothesis]]:
         """For each row its best texts, best first. `state` has one row a text; it is forked here."""
         finished = [Finished(self.width) for _ in range(rows)]
@@ -38,20 +38,22 @@ class Beam:
         logits, state = model.step(torch.full((rows, 1), start, device=device), state)
         sums = torch.zeros(rows, 1, device=device)  # log-probability of each beginning; at first there is only one
         written = torch.empty(rows, 1, 0, dtype=torch.long, device=device)
-        for length in range(1, longest + 1):
+        for length in range(1, max_tokens + 1):
             beams = sums.shape[1]
             best, parent, token = _likeliest(logits[:, -1].float(), sums, 2 * self.width)
-            ends = (token == end) | (length == longest)
+            ends = (token == end) | (length == max_tokens)
             for i, place in ends[:, : self.width].nonzero().tolist():  # the rest is only there to fill the beam
                 body, last = written[i, parent[i, place]].tolist(), int(token[i, place])
                 tokens = body if last == end else [*body, last]
-                finished[texts[i]].add(Hypothesis(tokens, best[i, place].item() / length**self.power))
+                finished[texts[i]].add(Hypothesis(tokens, best[i, place].item() / length**self.length_penalty))
             sums, kept = hide(best, ~ends).topk(min(self.width, best.shape[1]), -1)
             parent, token = parent.gather(1, kept), token.gather(1, kept)
             written = torch.cat([_rows(written, parent), token[:, :, None]], -1)
             ahead = sums[:, 0].tolist()
-            open_ = [i for i, text in enumerate(texts) if finished[text].may_improve(ahead[i], length, self.power)]
-            if not open_ or length == longest:
+            open_ = [
+                i for i, text in enumerate(texts) if finished[text].may_improve(ahead[i], length, self.length_penalty)
+            ]
+            if not open_ or length == max_tokens:
                 break
             still = torch.tensor(open_, device=device)
             state = state.select((still[:, None] * beams + parent[still]).flatten(), parent.shape[1])
@@ -85,12 +87,12 @@ class Finished:
     def add(self, text: Hypothesis) -> None:
         self.texts = sorted([*self.texts, text], key=lambda text: -text.score)[: self.most]
 
-    def may_improve(self, best_sum: float, length: int, power: float) -> bool:
+    def may_improve(self, best_sum: float, length: int, length_penalty: float) -> bool:
         """Whether the likeliest beginning beats the worst that is kept, if it goes on as it was so far.
 
         A guess, as in Hugging Face's search: a text that would grow surer later may be given up too early.
         """
-        return len(self.texts) < self.most or best_sum / length**power > self.texts[-1].score
+        return len(self.texts) < self.most or best_sum / length**length_penalty > self.texts[-1].score
 
     def best(self) -> list[Hypothesis]:
         return self.texts

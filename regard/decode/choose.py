@@ -27,7 +27,7 @@ class Sampling:
     top_k: int | None = None  # only the k likeliest
     top_p: float | None = None  # only the likeliest that together have this probability (Holtzman et al., 2020)
     min_p: float | None = None  # only those at least this share as likely as the likeliest
-    repetition: float = 1.0  # above 1: what has been written becomes less likely (Keskar et al., 2019)
+    repetition_penalty: float = 1.0  # above 1: what has been written becomes less likely (Keskar et al., 2019)
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -39,46 +39,48 @@ class Sampling:
             value = getattr(self, name)
             if value is not None and not 0 < value <= 1:
                 raise ConfigError(f"{name}: must be above 0 and at most 1, not {value}")
-        if not self.repetition > 0:
-            raise ConfigError(f"repetition: must be above 0, not {self.repetition}")
+        if not self.repetition_penalty > 0:
+            raise ConfigError(f"repetition_penalty: must be above 0, not {self.repetition_penalty}")
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise ConfigError(f"seed: must be at least 0 and below 2**63, not {self.seed}")
 
     def chooser(self) -> Choose:
-        dice = torch.Generator()
-        dice.manual_seed(self.seed) if self.seed is not None else dice.seed()
+        generator = torch.Generator()
+        generator.manual_seed(self.seed) if self.seed is not None else generator.seed()
 
         def choose(scores: Scores, written: list[list[int]]) -> Choice:
-            scores = self._less_repetition(scores.float(), written)
+            scores = self._penalised(scores.float(), written)
             if self.temperature < COLD:
                 return scores.argmax(-1)
-            chances = self.chances(scores / self.temperature)
-            return torch.multinomial(chances.cpu(), 1, generator=dice)[:, 0].to(scores.device)
+            probabilities = self.probabilities(scores / self.temperature)
+            return torch.multinomial(probabilities.cpu(), 1, generator=generator)[:, 0].to(scores.device)
 
         return choose
 
-    def chances(self, scores: Scores) -> Scores:
+    def probabilities(self, scores: Scores) -> Scores:
         """Probabilities with the unlikely ones at zero; not yet summing to one again."""
-        chances = scores.softmax(-1)
+        probabilities = scores.softmax(-1)
         if self.top_k is not None:
-            least = chances.topk(min(self.top_k, chances.shape[-1]), -1).values[:, -1:]
-            chances = chances.where(chances >= least, 0)
+            least = probabilities.topk(min(self.top_k, probabilities.shape[-1]), -1).values[:, -1:]
+            probabilities = probabilities.where(probabilities >= least, 0)
         if self.top_p is not None:
-            ordered, places = (chances / chances.sum(-1, keepdim=True)).sort(-1, descending=True)
+            ordered, places = (probabilities / probabilities.sum(-1, keepdim=True)).sort(-1, descending=True)
             before = ordered.cumsum(-1) - ordered  # the mass of all that are likelier
-            chances = chances.masked_fill(
+            probabilities = probabilities.masked_fill(
                 torch.zeros_like(before, dtype=torch.bool).scatter(-1, places, before >= self.top_p), 0
             )
         if self.min_p is not None:
-            chances = chances.where(chances >= self.min_p * chances.amax(-1, keepdim=True), 0)
-        return chances
+            probabilities = probabilities.where(probabilities >= self.min_p * probabilities.amax(-1, keepdim=True), 0)
+        return probabilities
 
-    def _less_repetition(self, scores: Scores, written: list[list[int]]) -> Scores:
-        if self.repetition == 1.0:
+    def _penalised(self, scores: Scores, written: list[list[int]]) -> Scores:
+        if self.repetition_penalty == 1.0:
             return scores
         scores = scores.clone()
         for row, tokens in enumerate(written):
             seen = torch.tensor(sorted(set(tokens)), dtype=torch.long, device=scores.device)
             before = scores[row, seen]
-            scores[row, seen] = torch.where(before > 0, before / self.repetition, before * self.repetition)
+            scores[row, seen] = torch.where(
+                before > 0, before / self.repetition_penalty, before * self.repetition_penalty
+            )
         return scores

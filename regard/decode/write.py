@@ -14,25 +14,25 @@ SMALL = 2**20  # numbers in the largest matrix of a model that one thread writes
 
 
 def write(
-    model: Writer, state: State, prompt: Tensor, end: int | None, longest: int, choose: Choose = likeliest
+    model: Writer, state: State, prompt: Tensor, end: int | None, max_tokens: int, choose: Choose = likeliest
 ) -> list[list[int]]:
     """What is written after each row of `prompt` (all of one length), without the end token."""
     written: list[list[int]] = [[] for _ in range(len(prompt))]
-    for rows, tokens in stream(model, state, prompt, end, longest, choose):
+    for rows, tokens in stream(model, state, prompt, end, max_tokens, choose):
         for row, token in zip(rows, tokens, strict=True):
             written[row].append(token)
     return written
 
 
 def stream(
-    model: Writer, state: State, prompt: Tensor, end: int | None, longest: int, choose: Choose = likeliest
+    model: Writer, state: State, prompt: Tensor, end: int | None, max_tokens: int, choose: Choose = likeliest
 ) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
     """The same as it comes: at each step the rows that are still being written, and their next tokens."""
     so_far = prompt.tolist()
     rows = list(range(len(prompt)))
     tokens = prompt
     small = _largest(model) <= SMALL
-    for _ in range(longest):
+    for _ in range(max_tokens):
         with torch.inference_mode(), _one_thread(small and tokens.numel() == 1):
             scores, state = model.step(tokens, state)
             tokens = choose(scores[:, -1], [so_far[row] for row in rows])[:, None]
@@ -67,7 +67,7 @@ def _largest(model: Writer) -> int:
     return max((part.matrix().numel() for part in parts if isinstance(part, Packable)), default=0)
 
 
-def greedy(model: Writer, state: State, rows: int, start: int, end: int, longest: int) -> list[list[int]]:
+def greedy(model: Writer, state: State, rows: int, start: int, end: int, max_tokens: int) -> list[list[int]]:
     """Always the likeliest next token, after a start token."""
     device = next(model.parameters()).device  # type: ignore[attr-defined]
-    return write(model, state, torch.full((rows, 1), start, device=device), end, longest)
+    return write(model, state, torch.full((rows, 1), start, device=device), end, max_tokens)

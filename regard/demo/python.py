@@ -48,7 +48,7 @@ def plan(file: Path, quick: bool) -> Plan:
         usual,
         data=replace(usual.data, length=128, valid_fraction=0.05),
         model=replace(usual.model, width=128, layers=4, dropout=0.0),
-        training=replace(usual.training, minutes=0.05 if quick else 0.6, check_every=100),
+        training=replace(usual.training, minutes=0.05 if quick else 0.6, eval_every=100),
     )
 
 

@@ -9,9 +9,10 @@ from regard.core.files import read_json
 from regard.interop.folder import has_file
 from regard.interop.image_task import image_task, write_image_task
 from regard.interop.tokenizer import read_tokenizer
-from regard.models import BERT, Model, NameLabel, ViT
+from regard.models import BERT, ClassifierHead, Model, ViT
 from regard.parts.positions import Learned
-from regard.run import CONFIG, TOKENIZER, Run, load_run
+from regard.run import Run, load_run
+from regard.store import CONFIG, TOKENIZER
 from regard.tasks import Classify, ClassifyImages, Task
 from regard.text import Tokenizer
 
@@ -37,7 +38,7 @@ def _task(path: Path, config: Model, extra: Mapping[str, Any]) -> Task | None:
     """What the folder's model was trained for, where that is to name labels."""
     if isinstance(config, ViT):
         return image_task(path, config, extra)
-    if isinstance(config, BERT) and isinstance(config.head, NameLabel) and isinstance(config.position, Learned):
+    if isinstance(config, BERT) and isinstance(config.head, ClassifierHead) and isinstance(config.position, Learned):
         return Classify(labels=tuple(extra["id2label"].values()), longest=config.position.length)
     return None
 

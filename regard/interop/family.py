@@ -63,8 +63,8 @@ def expect(config: Trunk, family: str, wanted: Mapping[str, Any]) -> None:
 def expect_plain_heads(config: Trunk, family: str, *, grouped: bool = False) -> None:
     """Full attention, scaled by the root of the size; without `grouped`, heads that divide the width among them."""
     expect(config, family, {"attention": Full, "alternate": None, "query_norm": None})
-    size = config.size or config.width // config.heads
-    if not grouped and (size * config.heads != config.width or (config.key_heads or config.heads) != config.heads):
+    size = config.head_size or config.width // config.heads
+    if not grouped and (size * config.heads != config.width or (config.kv_heads or config.heads) != config.heads):
         raise ConfigError(f"heads: {config.heads} of size {size} do not share width {config.width} as in {family}")
     scale = config.attention.scale if isinstance(config.attention, Full) else None
     if scale is not None and scale != size**-0.5:

@@ -22,7 +22,7 @@ from regard.interop.folder import SINGLE, Weights, file_in, has_file, open_weigh
 from regard.interop.settings import LENGTH, TOKENS, Settings
 from regard.interop.special import copy_tokenizer
 from regard.interop.table import adopt, canonical, check, collect, fill, fitting
-from regard.models import BERT, GPT, NameLabel, ViT
+from regard.models import BERT, GPT, ClassifierHead, ViT
 from regard.parts.norms import RMSNorm
 from regard.parts.positions import Learned, Rotary
 
@@ -120,7 +120,7 @@ def _extra(file: Settings, family: Family, architecture: str, config: Any) -> di
 def _labels(config: Any) -> int:
     if isinstance(config, ViT):
         return config.labels
-    return config.head.labels if isinstance(config, BERT) and isinstance(config.head, NameLabel) else 0
+    return config.head.labels if isinstance(config, BERT) and isinstance(config.head, ClassifierHead) else 0
 
 
 def _family_for(config: Any) -> Family:
@@ -151,7 +151,7 @@ def _how(config: Any) -> str:
         options = "--model GPT --model.position Rotary --model.norm RMSNorm --model.feed SwiGLU --model.bias false"
         return f"; `regard train lm {options}` makes one that can be written"
     if isinstance(config, BERT):
-        task = "classify --model BERT --model.head NameLabel" if _labels(config) else "fill --model BERT"
+        task = "classify --model BERT --model.head ClassifierHead" if _labels(config) else "fill --model BERT"
         return f"; `regard train {task}` makes one that can be written"
     if isinstance(config, ViT):
         options = "--model ViT --model.image 0 --model.patch 0 --model.channels 0"  # 0: as the images are

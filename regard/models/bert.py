@@ -12,50 +12,50 @@ from regard.core.errors import at_least
 from regard.core.shapes import Labels, Logits, States, Tokens, Valid
 from regard.parts.attention.base import hide
 from regard.parts.dropout import Dropout
-from regard.parts.embed import Words
+from regard.parts.embed import TokenEmbedding
+from regard.parts.init import init_weights
 from regard.parts.linear import Linear
 from regard.parts.masks import Mask, Padding
 from regard.parts.norms import Norm
-from regard.parts.positions import Learned, Places, Position
-from regard.parts.start import begin
+from regard.parts.positions import Learned, Position, Positions
 from regard.parts.trunk import Trunk
 from regard.parts.wiring import PostNorm, Wiring
 
 
 @dataclass(frozen=True)
-class FillWords:
+class MaskedLMHead:
     """Score every word of the vocabulary at every place."""
 
     def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
-        return FillHead(width, norm)
+        return MaskedLMTransform(width, norm)
 
 
-Reading = Literal["first", "mean", "max"]
+Pooling = Literal["first", "mean", "max"]
 
 
 @dataclass(frozen=True)
-class NameLabel:
+class ClassifierHead:
     """Score the labels of the whole text."""
 
     labels: int = 0  # 0: counted from the data when a run is made
-    read: Reading = "first"  # the state of the first token; or the mean or the maximum of all, which learns sooner
+    pooling: Pooling = "first"  # the state of the first token; or the mean or the maximum of all, which learns sooner
 
     def __post_init__(self) -> None:
         at_least(0, labels=self.labels)
 
     def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
-        return LabelHead(width, self.labels, self.read, dropout)
+        return Classifier(width, self.labels, self.pooling, dropout)
 
 
 @dataclass(frozen=True)
-class GiveStates:
+class NoHead:
     """No head: the states of every token, for whoever reads them."""
 
     def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
         return nn.Identity()
 
 
-Head = FillWords | NameLabel | GiveStates
+Head = MaskedLMHead | ClassifierHead | NoHead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class BERT(Trunk):
     segments: int = 2  # kinds of sentence in a pair
     position: Position = Learned(512)
     wiring: Wiring = PostNorm()
-    head: Head = FillWords()
+    head: Head = MaskedLMHead()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,41 +79,45 @@ class BERTModel(nn.Module):
     def __init__(self, config: BERT):
         super().__init__()
         self.config = config
-        self.words = Words(config.vocab, config.width, bias=isinstance(config.head, FillWords))
+        self.embedding = TokenEmbedding(config.vocab, config.width, bias=isinstance(config.head, MaskedLMHead))
         self.segment = nn.Embedding(config.segments, config.width)
         self.norm = config.norm.build(config.width)
         self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False)
         self.head = config.head.build(config.width, config.norm, config.dropout)
-        begin(self, self.encoder.blocks, quiet=config.quiet)
+        init_weights(self, self.encoder.blocks, quiet=config.quiet)
 
     def forward(
         self,
         tokens: Tokens,
         valid: Valid | None = None,
         segments: Tokens | None = None,
-        places: Places | None = None,
+        positions: Positions | None = None,
         chosen: Int[Tensor, "batch chosen"] | None = None,
     ) -> Logits | Labels | States | Float[Tensor, "batch chosen vocab"]:
-        """What the head says. With `chosen` it is asked at these places only, as words are dear to score."""
-        states = self.read(tokens, valid, segments, places)
+        """What the head says. With `chosen` it is asked at these positions only, as words are dear to score."""
+        states = self.read(tokens, valid, segments, positions)
         if chosen is not None:
             states = states.gather(1, chosen[..., None].expand(-1, -1, states.shape[-1]))
-        if isinstance(self.head, FillHead):
-            return self.words.logits(self.head(states))
-        return self.head(states, valid) if isinstance(self.head, LabelHead) else self.head(states)
+        if isinstance(self.head, MaskedLMTransform):
+            return self.embedding.logits(self.head(states))
+        return self.head(states, valid) if isinstance(self.head, Classifier) else self.head(states)
 
     def read(
-        self, tokens: Tokens, valid: Valid | None = None, segments: Tokens | None = None, places: Places | None = None
+        self,
+        tokens: Tokens,
+        valid: Valid | None = None,
+        segments: Tokens | None = None,
+        positions: Positions | None = None,
     ) -> States:
-        places = places or Places.counting(tokens.shape[1], device=tokens.device)
+        positions = positions or Positions.counting(tokens.shape[1], device=tokens.device)
         segments = torch.zeros_like(tokens) if segments is None else segments
-        x = self.encoder.position.embed(self.words(tokens) + self.segment(segments), places)
+        x = self.encoder.position.embed(self.embedding(tokens) + self.segment(segments), positions)
         mask: Mask | None = None if valid is None else Padding(valid)
-        return self.encoder(self.drop(self.norm(x)), mask, places)
+        return self.encoder(self.drop(self.norm(x)), mask, positions)
 
 
-class FillHead(nn.Module):
+class MaskedLMTransform(nn.Module):
     """States once more transformed; the words' own table then scores them."""
 
     def __init__(self, width: int, norm: Norm):
@@ -125,11 +129,11 @@ class FillHead(nn.Module):
         return self.norm(F.gelu(self.dense(states)))
 
 
-class LabelHead(nn.Module):
-    def __init__(self, width: int, labels: int, read: Reading, dropout: float):
+class Classifier(nn.Module):
+    def __init__(self, width: int, labels: int, pooling: Pooling, dropout: float):
         super().__init__()
         at_least(1, labels=labels)
-        self.read = read
+        self.pooling = pooling
         self.pool = Linear(width, width)
         self.drop = Dropout(dropout)
         self.label = Linear(width, labels)
@@ -138,11 +142,11 @@ class LabelHead(nn.Module):
         return self.label(self.drop(torch.tanh(self.pool(self._whole(states, valid)))))
 
     def _whole(self, states: States, valid: Valid | None) -> Float[Tensor, "batch width"]:
-        if self.read == "first":
+        if self.pooling == "first":
             return states[:, 0]
         if valid is None:
-            return states.mean(1) if self.read == "mean" else states.amax(1)
-        if self.read == "max":
+            return states.mean(1) if self.pooling == "mean" else states.amax(1)
+        if self.pooling == "max":
             seen = valid | ~valid.any(1, keepdim=True)  # a text of padding alone is nothing, but not an error
             return hide(states, seen[:, :, None]).amax(1)
         return (states * valid[:, :, None]).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)

@@ -24,7 +24,7 @@ class DecoderOnly(LeftToRight):
 
 
 @dataclass(frozen=True)
-class EquallyLong:
+class SameLength:
     """Texts of a batch that are as long as each other, with what they have read."""
 
     rows: Int[Tensor, " row"]  # where they stand in the batch
@@ -32,22 +32,22 @@ class EquallyLong:
 
 
 @dataclass(frozen=True)
-class GoingOn:
+class DecoderOnlyState:
     """What the decoder holds while it writes.
 
     Texts whose sources are equally long are read together. So nothing between a source and its target is padding,
     and no attention or position code has to know that the texts beside it begin elsewhere.
     """
 
-    groups: tuple[EquallyLong, ...]
+    groups: tuple[SameLength, ...]
 
-    def select(self, rows: Tensor, beams: int = 1) -> "GoingOn":
+    def select(self, rows: Tensor, beams: int = 1) -> "DecoderOnlyState":
         kept = []
         for group in self.groups:
             place, own = (rows[:, None] == group.rows).nonzero(as_tuple=True)
             if len(place):
-                kept.append(EquallyLong(place, group.cache.select(own)))
-        return GoingOn(tuple(kept))
+                kept.append(SameLength(place, group.cache.select(own)))
+        return DecoderOnlyState(tuple(kept))
 
 
 class DecoderOnlyModel(nn.Module):
@@ -63,17 +63,17 @@ class DecoderOnlyModel(nn.Module):
         written = lengths[:, None] + torch.arange(target.shape[1], device=target.device)
         return self.writer.scores(states.take_along_dim(written[:, :, None], 1))
 
-    def begin(self, source: Source, valid: SourceValid | None = None) -> GoingOn:
+    def init_state(self, source: Source, valid: SourceValid | None = None) -> DecoderOnlyState:
         """The state for `step`: the source is read once."""
         lengths, groups = _lengths(source, valid), []
         for length in lengths.unique().tolist():
             rows = (lengths == length).nonzero()[:, 0]
             cache = Cache(self.config.layers, capacity=length + 64)
             self.writer.read(source[rows, :length], cache=cache)
-            groups.append(EquallyLong(rows, cache))
-        return GoingOn(tuple(groups))
+            groups.append(SameLength(rows, cache))
+        return DecoderOnlyState(tuple(groups))
 
-    def step(self, tokens: Tokens, state: GoingOn) -> tuple[Logits, GoingOn]:
+    def step(self, tokens: Tokens, state: DecoderOnlyState) -> tuple[Logits, DecoderOnlyState]:
         answers = [self.writer(tokens[group.rows], cache=group.cache) for group in state.groups]
         back = torch.cat([group.rows for group in state.groups]).argsort()
         return torch.cat(answers)[back], state

@@ -9,10 +9,10 @@ from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Logits, States, Tokens
 from regard.parts.cache import Cache
 from regard.parts.dropout import Dropout
-from regard.parts.embed import PairTable, Words
+from regard.parts.embed import BigramEmbedding, TokenEmbedding
+from regard.parts.init import init_weights
 from regard.parts.masks import Causal, Mask
-from regard.parts.positions import Places, Position, Rotary
-from regard.parts.start import begin
+from regard.parts.positions import Position, Positions, Rotary
 from regard.parts.trunk import Trunk
 
 
@@ -45,47 +45,47 @@ class GPTModel(nn.Module):
     def __init__(self, config: LeftToRight):
         super().__init__()
         self.config = config
-        self.words = Words(config.vocab, config.width, tied=config.tied)
-        self.pairs = PairTable(config.vocab, config.width) if config.pairs else None
+        self.embedding = TokenEmbedding(config.vocab, config.width, tied=config.tied)
+        self.pairs = BigramEmbedding(config.vocab, config.width) if config.pairs else None
         self.drop = Dropout(config.dropout)
         self.decoder = config.stack(causal=True)
-        begin(self, self.decoder.blocks, quiet=config.quiet)
+        init_weights(self, self.decoder.blocks, quiet=config.quiet)
         if self.pairs is not None:
             nn.init.zeros_(self.pairs.table.weight)
         if config.quiet:  # then words speak at full size, and the head waits to be told
-            nn.init.normal_(self.words.table.weight)
-            if self.words.head is not None:
-                nn.init.zeros_(self.words.head)
+            nn.init.normal_(self.embedding.table.weight)
+            if self.embedding.head is not None:
+                nn.init.zeros_(self.embedding.head)
 
     def forward(
-        self, tokens: Tokens, mask: Mask | None = None, places: Places | None = None, cache: Cache | None = None
+        self, tokens: Tokens, mask: Mask | None = None, positions: Positions | None = None, cache: Cache | None = None
     ) -> Logits:
         """Scores of the word after each token.
 
         Padding on the right needs no mask: nothing before it can look there. A mask of your own can only hide more.
         """
-        return self.scores(self.read(tokens, mask, places, cache))
+        return self.scores(self.read(tokens, mask, positions, cache))
 
     def read(
-        self, tokens: Tokens, mask: Mask | None = None, places: Places | None = None, cache: Cache | None = None
+        self, tokens: Tokens, mask: Mask | None = None, positions: Positions | None = None, cache: Cache | None = None
     ) -> States:
         """The states that scores are made from: where few scores are wanted, the rest of them need not be made."""
         start = cache.length if cache else 0
-        places = places or Places.counting(tokens.shape[1], start, tokens.device)
-        x = self.words(tokens)
+        positions = positions or Positions.counting(tokens.shape[1], start, tokens.device)
+        x = self.embedding(tokens)
         if self.pairs is not None:
-            x = x + self.pairs(tokens, cache.last if cache else None, places.index)
+            x = x + self.pairs(tokens, cache.last if cache else None, positions.index)
         if cache is not None:
             cache.last = tokens[:, -1:]
-        x = self.drop(self.decoder.position.embed(x, places))
+        x = self.drop(self.decoder.position.embed(x, positions))
         mask = Causal() if mask is None else Causal() & mask
-        return self.decoder(x, mask, places, cache=cache)
+        return self.decoder(x, mask, positions, cache=cache)
 
     def scores(self, states: States) -> Logits:
-        logits = self.words.logits(states)
+        logits = self.embedding.logits(states)
         return logits if self.config.cap is None else self.config.cap * torch.tanh(logits / self.config.cap)
 
-    def begin(self, capacity: int = 64) -> Cache:
+    def init_state(self, capacity: int = 64) -> Cache:
         """An empty state for `step`."""
         return Cache(self.config.layers, capacity)
 

@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from regard.core.errors import MANY, ConfigError, at_least, at_most, share
 from regard.core.shapes import Logits, Memory, Source, SourceValid, States, Tokens
 from regard.parts.attention import Additive, Full
-from regard.parts.cache import KeyValues, other_texts
+from regard.parts.cache import KVCache, other_texts
 from regard.parts.dropout import Dropout
-from regard.parts.embed import Words
+from regard.parts.embed import TokenEmbedding
+from regard.parts.init import init_weights
 from regard.parts.linear import Linear
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
 from regard.parts.recurrent import LSTM, Carry, Cell, both_directions
-from regard.parts.start import begin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,17 +46,17 @@ class RNN:
 
 
 @dataclass(frozen=True)
-class Recalling:
+class RNNState:
     """What the decoder holds while it writes."""
 
     memory: Memory
     valid: SourceValid | None
     carry: Carry
 
-    looked: KeyValues | None = None  # keys and values of the memory, while a text is written
+    looked: KVCache | None = None  # keys and values of the memory, while a text is written
     beams: int = 1  # rows of the carry that share a row of memory
 
-    def select(self, rows: Tensor, beams: int = 1) -> "Recalling":
+    def select(self, rows: Tensor, beams: int = 1) -> "RNNState":
         carried = replace(self, carry=tuple(part[:, rows] for part in self.carry), beams=beams)
         texts = other_texts(rows, beams, len(self.memory), self.beams)
         if texts is None:
@@ -73,28 +73,28 @@ class RNNModel(nn.Module):
         width = config.width
         inner = config.dropout if config.layers > 1 else 0.0
         shared = config.target_vocab is None
-        self.words = Words(config.vocab, width, tied=config.tied if shared else True)
-        self.target_words = None if shared else Words(config.target_vocab or 0, width, tied=config.tied)
+        self.embedding = TokenEmbedding(config.vocab, width, tied=config.tied if shared else True)
+        self.target_embedding = None if shared else TokenEmbedding(config.target_vocab or 0, width, tied=config.tied)
         self.drop = Dropout(config.dropout)
         self.encoder = config.cell.build(width, width // 2, config.layers, inner, both_ways=True)
         self.decoder = RecurrentDecoder(config, inner)
-        begin(self)
+        init_weights(self)
 
     def forward(self, source: Source, target: Tokens, source_valid: SourceValid | None = None) -> Logits:
         return self.step(target, self.read(source, source_valid))[0]
 
-    def begin(self, source: Source, valid: SourceValid | None = None) -> Recalling:
+    def init_state(self, source: Source, valid: SourceValid | None = None) -> RNNState:
         """The state for `step`: the source is read once."""
-        return replace(self.read(source, valid), looked=KeyValues(1))
+        return replace(self.read(source, valid), looked=KVCache(1))
 
-    def read(self, source: Source, valid: SourceValid | None = None) -> Recalling:
-        memory, carry = self.encoder(self.drop(self.words(source)), valid=valid)
-        return Recalling(memory, valid, both_directions(carry))
+    def read(self, source: Source, valid: SourceValid | None = None) -> RNNState:
+        memory, carry = self.encoder(self.drop(self.embedding(source)), valid=valid)
+        return RNNState(memory, valid, both_directions(carry))
 
-    def step(self, tokens: Tokens, state: Recalling) -> tuple[Logits, Recalling]:
-        words = self.target_words or self.words
-        x, carry = self.decoder(self.drop(words(tokens)), state)
-        return words.logits(self.drop(x)), replace(state, carry=carry)
+    def step(self, tokens: Tokens, state: RNNState) -> tuple[Logits, RNNState]:
+        embedding = self.target_embedding or self.embedding
+        x, carry = self.decoder(self.drop(embedding(tokens)), state)
+        return embedding.logits(self.drop(x)), replace(state, carry=carry)
 
 
 class RecurrentDecoder(nn.Module):
@@ -104,7 +104,7 @@ class RecurrentDecoder(nn.Module):
         self.cross = MultiHead(config.width, 1, config.attention) if config.attention else None
         self.combine = Linear(2 * config.width, config.width) if config.attention else None
 
-    def forward(self, x: States, state: Recalling) -> tuple[States, Carry]:
+    def forward(self, x: States, state: RNNState) -> tuple[States, Carry]:
         states, carry = self.cells(x, state.carry)
         if self.cross is not None and self.combine is not None:
             padding = None if state.valid is None else Padding(state.valid)

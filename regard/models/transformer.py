@@ -10,10 +10,10 @@ from regard.core.errors import MANY, at_least, at_most
 from regard.core.shapes import Logits, Memory, Source, SourceValid, Tokens
 from regard.parts.cache import Cache
 from regard.parts.dropout import Dropout
-from regard.parts.embed import Words
+from regard.parts.embed import TokenEmbedding
+from regard.parts.init import init_weights
 from regard.parts.masks import Causal, Padding
-from regard.parts.positions import Places, Position, Sinusoid, Tree
-from regard.parts.start import begin
+from regard.parts.positions import Position, Positions, Sinusoid, Tree
 from regard.parts.taps import taps
 from regard.parts.trunk import Trunk
 
@@ -42,14 +42,14 @@ class Transformer(Trunk):
 
 
 @dataclass(frozen=True)
-class Reading:
+class TransformerState:
     """What a decoder holds while it writes: the source as the encoder read it, and the cache."""
 
     memory: Memory
     valid: SourceValid | None
     cache: Cache
 
-    def select(self, rows: Tensor, beams: int = 1) -> "Reading":
+    def select(self, rows: Tensor, beams: int = 1) -> "TransformerState":
         texts = self.cache.texts(rows, beams)
         self.cache.select(rows, beams)
         if texts is None:
@@ -63,8 +63,8 @@ class TransformerModel(nn.Module):
         self.config = config
         scale = config.width**0.5 if config.embed_scale is None else config.embed_scale
 
-        def writing(vocab: int) -> Words:
-            return Words(
+        def writing(vocab: int) -> TokenEmbedding:
+            return TokenEmbedding(
                 vocab,
                 config.width,
                 tied=config.tied,
@@ -74,45 +74,47 @@ class TransformerModel(nn.Module):
             )
 
         shared = config.target_vocab is None
-        self.words = writing(config.vocab) if shared else Words(config.vocab, config.width, scale=scale)
-        self.target_words = None if shared else writing(config.target_vocab or 0)
+        self.embedding = writing(config.vocab) if shared else TokenEmbedding(config.vocab, config.width, scale=scale)
+        self.target_embedding = None if shared else writing(config.target_vocab or 0)
         self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False)
         after = Sinusoid() if isinstance(config.position, Tree) else config.position
         self.decoder = config.stack(
             causal=True, cross=True, layers=config.decoder_layers, position=config.target_position or after
         )
-        begin(self, self.encoder.blocks, self.decoder.blocks, quiet=config.quiet)
+        init_weights(self, self.encoder.blocks, self.decoder.blocks, quiet=config.quiet)
 
     def forward(
         self,
         source: Source,
         target: Tokens,
         source_valid: SourceValid | None = None,
-        source_places: Places | None = None,
+        source_positions: Positions | None = None,
     ) -> Logits:
         """Scores of the target word after each one given, all at once (teacher forcing)."""
-        memory = self.encode(source, source_valid, source_places)
+        memory = self.encode(source, source_valid, source_positions)
         return self.decode(target, memory, source_valid)
 
-    def encode(self, source: Source, valid: SourceValid | None = None, places: Places | None = None) -> Memory:
-        places = places or Places.counting(source.shape[1], device=source.device)
-        x = self.drop(self.encoder.position.embed(self.words(source), places))
-        return self.encoder(x, None if valid is None else Padding(valid), places)
+    def encode(self, source: Source, valid: SourceValid | None = None, positions: Positions | None = None) -> Memory:
+        positions = positions or Positions.counting(source.shape[1], device=source.device)
+        x = self.drop(self.encoder.position.embed(self.embedding(source), positions))
+        return self.encoder(x, None if valid is None else Padding(valid), positions)
 
     def decode(
         self, target: Tokens, memory: Memory, valid: SourceValid | None = None, cache: Cache | None = None
     ) -> Logits:
-        words = self.target_words or self.words
-        places = Places.counting(target.shape[1], cache.length if cache else 0, target.device)
-        x = self.drop(self.decoder.position.embed(words(target), places))
+        embedding = self.target_embedding or self.embedding
+        positions = Positions.counting(target.shape[1], cache.length if cache else 0, target.device)
+        x = self.drop(self.decoder.position.embed(embedding(target), positions))
         padding = None if valid is None else Padding(valid)
-        return words.logits(self.decoder(x, Causal(), places, memory, padding, cache))
+        return embedding.logits(self.decoder(x, Causal(), positions, memory, padding, cache))
 
-    def begin(self, source: Source, valid: SourceValid | None = None, places: Places | None = None) -> Reading:
+    def init_state(
+        self, source: Source, valid: SourceValid | None = None, positions: Positions | None = None
+    ) -> TransformerState:
         """The state for `step`: the source is read once."""
-        memory = self._encode_by_width(source, valid) if places is None else self.encode(source, valid, places)
-        return Reading(memory, valid, Cache(len(self.decoder.blocks)))
+        memory = self._encode_by_width(source, valid) if positions is None else self.encode(source, valid, positions)
+        return TransformerState(memory, valid, Cache(len(self.decoder.blocks)))
 
     def _encode_by_width(self, source: Source, valid: SourceValid | None) -> Memory:
         """What `encode` gives, some rows at a time: where rows come sorted, few of them are read as far as the longest.
@@ -126,5 +128,5 @@ class TransformerModel(nn.Module):
         read = [self.encode(words[:, : end.max()], shown[:, : end.max()]) for words, shown, end in groups]
         return torch.cat([F.pad(some, (0, 0, 0, source.shape[1] - some.shape[1])) for some in read])
 
-    def step(self, tokens: Tokens, state: Reading) -> tuple[Logits, Reading]:
+    def step(self, tokens: Tokens, state: TransformerState) -> tuple[Logits, TransformerState]:
         return self.decode(tokens, state.memory, state.valid, state.cache), state

@@ -8,10 +8,10 @@ from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Images, Labels
 from regard.parts.dropout import Dropout
 from regard.parts.embed import Patches
+from regard.parts.init import init_weights
 from regard.parts.linear import Linear
 from regard.parts.pool import ClassToken, Pool
-from regard.parts.positions import Grid, Learned, Places, Position
-from regard.parts.start import begin
+from regard.parts.positions import Grid, Learned, Position, Positions
 from regard.parts.stem import NoStem, Stem
 from regard.parts.trunk import Trunk
 
@@ -60,13 +60,13 @@ class ViTModel(nn.Module):
         self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False, position=config.places())
         self.label = Linear(config.width, config.labels)
-        begin(self, self.encoder.blocks, quiet=config.quiet)
+        init_weights(self, self.encoder.blocks, quiet=config.quiet)
 
     def forward(self, images: Images) -> Labels:
         self._check(images)
         x = self.pool.enter(self.patches(self.stem(images)))
-        places = Places.counting(x.shape[1], device=x.device)
-        x = self.encoder(self.drop(self.encoder.position.embed(x, places)), None, places)
+        positions = Positions.counting(x.shape[1], device=x.device)
+        x = self.encoder(self.drop(self.encoder.position.embed(x, positions)), None, positions)
         return self.label(self.pool(x))
 
     def _check(self, images: Images) -> None:

@@ -2,26 +2,26 @@
 
 from regard.parts.attention import Additive, Attention, BigBird, Compressed, Full, Linformer, Window
 from regard.parts.blocks import Block, Stack
-from regard.parts.cache import Cache, KeyValues
+from regard.parts.cache import Cache, KVCache
 from regard.parts.experts import Experts, Feed
 from regard.parts.feed import GELU, GeGLU, NoFeed, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
-from regard.parts.masks import Causal, Given, Mask, Nearby, Packed, Padding, Prefix
+from regard.parts.masks import Causal, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
 from regard.parts.multihead import MultiHead
 from regard.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
 from regard.parts.pool import ClassToken, Mean, Pool, Query
 from regard.parts.positions import (
     ALiBi,
-    Buckets,
     Grid,
     Learned,
+    LinearScaling,
+    Llama3Scaling,
     NoPosition,
-    Places,
     Position,
-    Relative,
+    Positions,
     Rotary,
+    Shaw,
     Sinusoid,
-    Stretch,
-    StretchSlow,
+    T5Bias,
     Tree,
 )
 from regard.parts.recurrent import GRU, LSTM, Cell
@@ -30,10 +30,65 @@ from regard.parts.taps import listen
 from regard.parts.wiring import NoResidual, PostNorm, PreNorm, Wiring
 
 __all__ = [
-    "GELU", "GRU", "LSTM", "ALiBi", "Additive", "Attention", "BigBird", "Block", "Buckets", "Cache", "Causal", "Cell",
-    "ClassToken", "Compressed", "Convolutions", "Experts", "Feed", "Full", "GeGLU", "Given", "Grid", "KeyValues",
-    "LayerNorm", "Learned", "Linformer", "Mask", "Mean", "MultiHead", "Nearby", "NoFeed", "NoNorm", "NoPosition",
-    "NoResidual", "NoStem", "Norm", "Packed", "Padding", "Places", "Pool", "Position", "PostNorm", "PreNorm", "Prefix",
-    "Query", "RMSNorm", "ReLU", "Relative", "Rotary", "SiLU", "Sinusoid", "SquaredReLU", "Stack", "Stem", "Stretch",
-    "StretchSlow", "SwiGLU", "TanhGELU", "Tree", "Window", "Wiring", "listen",
+    "GELU",
+    "GRU",
+    "LSTM",
+    "ALiBi",
+    "Additive",
+    "Attention",
+    "BigBird",
+    "Block",
+    "Cache",
+    "Causal",
+    "Cell",
+    "ClassToken",
+    "Compressed",
+    "Convolutions",
+    "Experts",
+    "Feed",
+    "Full",
+    "GeGLU",
+    "Grid",
+    "KVCache",
+    "LayerNorm",
+    "Learned",
+    "LinearScaling",
+    "Linformer",
+    "Llama3Scaling",
+    "Mask",
+    "MaskTensor",
+    "Mean",
+    "MultiHead",
+    "Nearby",
+    "NoFeed",
+    "NoNorm",
+    "NoPosition",
+    "NoResidual",
+    "NoStem",
+    "Norm",
+    "Padding",
+    "Pool",
+    "Position",
+    "Positions",
+    "PostNorm",
+    "PreNorm",
+    "Prefix",
+    "Query",
+    "RMSNorm",
+    "ReLU",
+    "Rotary",
+    "SameDocument",
+    "Shaw",
+    "SiLU",
+    "Sinusoid",
+    "SquaredReLU",
+    "Stack",
+    "Stem",
+    "SwiGLU",
+    "T5Bias",
+    "TanhGELU",
+    "Tree",
+    "Window",
+    "Wiring",
+    "listen",
 ]  # fmt: skip

@@ -6,12 +6,12 @@ import torch
 from torch import nn
 
 from regard.core.shapes import Memory, States
-from regard.parts.cache import Cache, KeyValues
+from regard.parts.cache import Cache, KVCache
 from regard.parts.feed import Nothing
 from regard.parts.masks import Mask
 from regard.parts.multihead import MultiHead
 from regard.parts.norms import Norm
-from regard.parts.positions import Places, PositionCode
+from regard.parts.positions import PositionEncoding, Positions
 from regard.parts.wiring import PreNorm, Wiring
 
 
@@ -42,14 +42,14 @@ class Block(Sublayers):
         self,
         x: States,
         mask: Mask | None = None,
-        position: PositionCode | None = None,
-        places: Places | None = None,
+        position: PositionEncoding | None = None,
+        positions: Positions | None = None,
         memory: Memory | None = None,
         memory_mask: Mask | None = None,
-        cache: tuple[KeyValues, KeyValues] | None = None,
+        cache: tuple[KVCache, KVCache] | None = None,
     ) -> States:
         own, remembered = cache or (None, None)
-        x = self.join_attend(x, lambda h: self.attend(h, None, mask, position, places, own))
+        x = self.join_attend(x, lambda h: self.attend(h, None, mask, position, positions, own))
         if self.cross is not None and self.join_cross is not None:
             cross = self.cross
             x = self.join_cross(x, lambda h: cross(h, memory, memory_mask, cache=remembered))
@@ -59,7 +59,7 @@ class Block(Sublayers):
 class Stack(nn.Module):
     """Blocks in a row, with the position code that they share, and a last norm where the wiring leaves none."""
 
-    def __init__(self, blocks: Iterable[Block], position: PositionCode, norm: nn.Module, recall: bool = False):
+    def __init__(self, blocks: Iterable[Block], position: PositionEncoding, norm: nn.Module, recall: bool = False):
         """With `recall` each block reads a learned mix of the stream and of what entered it (Jordan et al., 2024)."""
         super().__init__()
         self.position = position
@@ -71,7 +71,7 @@ class Stack(nn.Module):
         self,
         x: States,
         mask: Mask | None = None,
-        places: Places | None = None,
+        positions: Positions | None = None,
         memory: Memory | None = None,
         memory_mask: Mask | None = None,
         cache: Cache | None = None,
@@ -82,5 +82,5 @@ class Stack(nn.Module):
             if self.mix is not None:
                 x = self.mix[layer, 0] * x + self.mix[layer, 1] * entered
             kept = (cache.own[layer], cache.memory[layer]) if cache else None
-            x = block(x, mask, self.position, places, memory, memory_mask, kept)
+            x = block(x, mask, self.position, positions, memory, memory_mask, kept)
         return self.norm(x)

@@ -4,13 +4,13 @@ import torch
 from torch import Tensor
 
 
-class KeyValues:
+class KVCache:
     """Keys and values of one attention, in memory that is laid out ahead and doubles when it is full."""
 
     def __init__(self, capacity: int = 64):
         self.capacity, self.length = capacity, 0
-        self._keys: Shelf | None = None
-        self._values: Shelf | None = None
+        self._keys: KVBuffer | None = None
+        self._values: KVBuffer | None = None
 
     @property
     def rows(self) -> int:
@@ -22,8 +22,8 @@ class KeyValues:
         if self._keys is None or self._values is None or end > self.capacity:
             while self.capacity < end:
                 self.capacity *= 2
-            self._keys = Shelf(keys, self.capacity, self._keys, self.length)
-            self._values = Shelf(values, self.capacity, self._values, self.length)
+            self._keys = KVBuffer(keys, self.capacity, self._keys, self.length)
+            self._values = KVBuffer(values, self.capacity, self._values, self.length)
         self._keys.put(keys, self.length, end)
         self._values.put(values, self.length, end)
         self.length = end
@@ -41,13 +41,13 @@ class KeyValues:
             self._values.select(rows, self.length)
 
 
-class Shelf:
+class KVBuffer:
     """Room for the tokens of each row, (rows, tokens, heads, size): what a row holds is one stretch of memory.
 
     Rows move between two such rooms in turn, for asking the system for new memory takes longer than filling it.
     """
 
-    def __init__(self, like: Tensor, capacity: int, before: "Shelf | None", length: int):
+    def __init__(self, like: Tensor, capacity: int, before: "KVBuffer | None", length: int):
         batch, heads, _, size = like.shape
         self.rows = batch
         self._room = like.new_empty(batch, capacity, heads, size)
@@ -78,8 +78,8 @@ class Cache:
     """
 
     def __init__(self, layers: int, capacity: int = 64):
-        self.own = [KeyValues(capacity) for _ in range(layers)]
-        self.memory = [KeyValues(1) for _ in range(layers)]  # filled once, at the first step
+        self.own = [KVCache(capacity) for _ in range(layers)]
+        self.memory = [KVCache(1) for _ in range(layers)]  # filled once, at the first step
         self.last: Tensor | None = None  # the newest token of each row, for models that look at pairs
         self.beams = 1
 

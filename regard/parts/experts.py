@@ -20,7 +20,7 @@ from regard.parts.feed import Dense, SwiGLU
 class Experts:
     count: int = 8
     active: int = 2  # experts that each token visits
-    nudge: float = 1e-3  # how fast the lean follows the load
+    bias_rate: float = 1e-3  # how fast the lean follows the load
     expert: Dense = SwiGLU()
 
     def __post_init__(self) -> None:
@@ -33,21 +33,21 @@ class Experts:
 
 
 class MixtureOfExperts(nn.Module):
-    lean: Tensor
+    router_bias: Tensor
 
     def __init__(self, config: Experts, width: int, bias: bool):
         super().__init__()
-        self.active, self.nudge = config.active, config.nudge
+        self.active, self.bias_rate = config.active, config.bias_rate
         self.router = nn.Linear(width, config.count, bias=False)
         self.experts = nn.ModuleList(config.expert.build(width, bias) for _ in range(config.count))
-        self.register_buffer("lean", torch.zeros(config.count))
+        self.register_buffer("router_bias", torch.zeros(config.count))
 
     @torch.compiler.disable  # how many tokens an expert gets is known only while running
     def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
         tokens = x.flatten(0, -2)
         scores = self.router(tokens).float()
         affinity = scores.softmax(-1)
-        chosen = (affinity + self.lean).topk(self.active, -1).indices
+        chosen = (affinity + self.router_bias).topk(self.active, -1).indices
         # Several share one; of a single expert the affinity is the only path of the gradient to the router.
         weight = scores.gather(-1, chosen).softmax(-1) if self.active > 1 else affinity.gather(-1, chosen)
         mixed = torch.zeros_like(tokens)
@@ -56,10 +56,10 @@ class MixtureOfExperts(nn.Module):
             answer = expert(tokens[token]) * weight[token, visit, None].to(x.dtype)
             mixed = mixed.index_add(0, token, answer.to(mixed.dtype))
         if self.training:
-            load = torch.bincount(chosen.flatten(), minlength=len(self.lean)).float()
+            load = torch.bincount(chosen.flatten(), minlength=len(self.router_bias)).float()
             if dist.is_available() and dist.is_initialized():  # ranks that share a batch lean alike
                 dist.all_reduce(load)
-            self.lean += self.nudge * torch.sign(load.mean() - load)
+            self.router_bias += self.bias_rate * torch.sign(load.mean() - load)
         return mixed.view_as(x)
 
 

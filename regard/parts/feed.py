@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from regard.core.errors import at_least
 from regard.parts.linear import Linear
 
-Bend = Callable[[Tensor], Tensor]
+Activation = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -23,21 +23,21 @@ class _Plain:
         at_least(1, hidden=self.hidden)
 
     def build(self, width: int, bias: bool = True) -> nn.Module:
-        return Plain(width, self.hidden or 4 * width, self.bend, bias)
+        return Plain(width, self.hidden or 4 * width, self.activation, bias)
 
-    def bend(self, x: Tensor) -> Tensor:
+    def activation(self, x: Tensor) -> Tensor:
         raise NotImplementedError("abstract: a feed-forward bends")
 
 
 @dataclass(frozen=True)
 class ReLU(_Plain):
-    def bend(self, x: Tensor) -> Tensor:
+    def activation(self, x: Tensor) -> Tensor:
         return F.relu(x)
 
 
 @dataclass(frozen=True)
 class GELU(_Plain):
-    def bend(self, x: Tensor) -> Tensor:
+    def activation(self, x: Tensor) -> Tensor:
         return F.gelu(x)
 
 
@@ -45,13 +45,13 @@ class GELU(_Plain):
 class TanhGELU(_Plain):
     """GELU by the tanh formula of GPT-2."""
 
-    def bend(self, x: Tensor) -> Tensor:
+    def activation(self, x: Tensor) -> Tensor:
         return F.gelu(x, approximate="tanh")
 
 
 @dataclass(frozen=True)
 class SiLU(_Plain):
-    def bend(self, x: Tensor) -> Tensor:
+    def activation(self, x: Tensor) -> Tensor:
         return F.silu(x)
 
 
@@ -59,7 +59,7 @@ class SiLU(_Plain):
 class SquaredReLU(_Plain):
     """ReLU² (So et al., 2021): cheap, and sparse."""
 
-    def bend(self, x: Tensor) -> Tensor:
+    def activation(self, x: Tensor) -> Tensor:
         return F.relu(x).square()
 
 
@@ -71,9 +71,9 @@ class _Gated:
         at_least(1, hidden=self.hidden)
 
     def build(self, width: int, bias: bool = True) -> nn.Module:
-        return Gated(width, self.hidden or -(-8 * width // 24) * 8, self.bend, bias)
+        return Gated(width, self.hidden or -(-8 * width // 24) * 8, self.activation, bias)
 
-    def bend(self, x: Tensor) -> Tensor:
+    def activation(self, x: Tensor) -> Tensor:
         raise NotImplementedError("abstract: a feed-forward bends")
 
 
@@ -81,13 +81,13 @@ class _Gated:
 class SwiGLU(_Gated):
     """One projection gates another (Shazeer, 2020)."""
 
-    def bend(self, x: Tensor) -> Tensor:
+    def activation(self, x: Tensor) -> Tensor:
         return F.silu(x)
 
 
 @dataclass(frozen=True)
 class GeGLU(_Gated):
-    def bend(self, x: Tensor) -> Tensor:
+    def activation(self, x: Tensor) -> Tensor:
         return F.gelu(x, approximate="tanh")
 
 
@@ -103,26 +103,26 @@ Dense = ReLU | GELU | TanhGELU | SiLU | SquaredReLU | SwiGLU | GeGLU | NoFeed
 
 
 class Plain(nn.Module):
-    def __init__(self, width: int, hidden: int, bend: Bend, bias: bool):
+    def __init__(self, width: int, hidden: int, activation: Activation, bias: bool):
         super().__init__()
         self.up = Linear(width, hidden, bias=bias)
         self.down = Linear(hidden, width, bias=bias)
-        self.bend = bend
+        self.activation = activation
 
     def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
-        return self.down(self.bend(self.up(x)))
+        return self.down(self.activation(self.up(x)))
 
 
 class Gated(nn.Module):
-    def __init__(self, width: int, hidden: int, bend: Bend, bias: bool):
+    def __init__(self, width: int, hidden: int, activation: Activation, bias: bool):
         super().__init__()
         self.gate = Linear(width, hidden, bias=bias)
         self.up = Linear(width, hidden, bias=bias)
         self.down = Linear(hidden, width, bias=bias)
-        self.bend = bend
+        self.activation = activation
 
     def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
-        return self.down(self.bend(self.gate(x)) * self.up(x))
+        return self.down(self.activation(self.gate(x)) * self.up(x))
 
 
 class Nothing(nn.Module):

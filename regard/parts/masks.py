@@ -2,7 +2,7 @@
 
     Causal() & Padding(valid)            a language model on a padded batch
     Causal() | Prefix(lengths)           a prefix read both ways, then written left to right
-    Causal() & Packed(segment)           several texts in one row, none looking into another
+    Causal() & SameDocument(segment)           several texts in one row, none looking into another
 
 A rule is asked only where an attention looks, so a sparse attention never builds the square of the length.
 True means: may look.
@@ -96,7 +96,7 @@ class Prefix(Mask):
         return places < self.length.view(-1, *[1] * places.dim())
 
 
-class Packed(Mask):
+class SameDocument(Mask):
     """Look inside your own text only, where several are packed into one row."""
 
     def __init__(self, segment: Int[Tensor, "batch length"]):
@@ -106,7 +106,7 @@ class Packed(Mask):
         return _spread(self.segment, query, key) == _spread(self.segment, key, query)
 
 
-class Given(Mask):
+class MaskTensor(Mask):
     """A mask that somebody has already written out."""
 
     def __init__(self, allowed: Bool[Tensor, "batch query key"]):

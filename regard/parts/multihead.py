@@ -5,15 +5,15 @@ from torch import Tensor, nn
 from regard.core.errors import ConfigError
 from regard.core.shapes import Memory, Stream
 from regard.parts.attention import Attention, Full
-from regard.parts.cache import KeyValues
+from regard.parts.cache import KVCache
 from regard.parts.linear import Linear
 from regard.parts.masks import Mask
 from regard.parts.norms import Norm
-from regard.parts.positions import Places, PositionCode
+from regard.parts.positions import PositionEncoding, Positions
 from regard.parts.taps import Tap
 
 
-def head_size(width: int, heads: int) -> int:
+def width_per_head(width: int, heads: int) -> int:
     if width % heads:
         raise ConfigError(f"width {width} is not divisible by heads {heads}")
     return width // heads
@@ -22,7 +22,7 @@ def head_size(width: int, heads: int) -> int:
 class MultiHead(nn.Module):
     """Queries come from `x`; keys and values from `x` too (self-attention) or from a `memory` (cross-attention).
 
-    Fewer `key_heads` than heads share keys and values in groups (Ainslie et al., 2023). `norm` is put on queries and
+    Fewer `kv_heads` than heads share keys and values in groups (Ainslie et al., 2023). `norm` is put on queries and
     keys, which keeps scores in bounds at high learning rates.
     """
 
@@ -32,24 +32,24 @@ class MultiHead(nn.Module):
         heads: int,
         attention: Attention = Full(),
         *,
-        key_heads: int | None = None,
-        size: int | None = None,
+        kv_heads: int | None = None,
+        head_size: int | None = None,
         norm: Norm | None = None,
         bias: bool = True,
         out_bias: bool | None = None,
     ):
         super().__init__()
-        self.size = size or head_size(width, heads)
-        self.groups = heads // (key_heads or heads)
-        if self.groups * (key_heads or heads) != heads:
-            raise ConfigError(f"heads {heads} is not divisible by key_heads {key_heads}")
-        self.query = Linear(width, heads * self.size, bias=bias)
-        self.key = Linear(width, (key_heads or heads) * self.size, bias=bias)
-        self.value = Linear(width, (key_heads or heads) * self.size, bias=bias)
-        self.out = Linear(heads * self.size, width, bias=bias if out_bias is None else out_bias)
-        self.query_norm = norm.build(self.size) if norm else nn.Identity()
-        self.key_norm = norm.build(self.size) if norm else nn.Identity()
-        self.attend = attention.build(heads, self.size)
+        self.head_size = head_size or width_per_head(width, heads)
+        self.groups = heads // (kv_heads or heads)
+        if self.groups * (kv_heads or heads) != heads:
+            raise ConfigError(f"heads {heads} is not divisible by kv_heads {kv_heads}")
+        self.query = Linear(width, heads * self.head_size, bias=bias)
+        self.key = Linear(width, (kv_heads or heads) * self.head_size, bias=bias)
+        self.value = Linear(width, (kv_heads or heads) * self.head_size, bias=bias)
+        self.out = Linear(heads * self.head_size, width, bias=bias if out_bias is None else out_bias)
+        self.query_norm = norm.build(self.head_size) if norm else nn.Identity()
+        self.key_norm = norm.build(self.head_size) if norm else nn.Identity()
+        self.attend = attention.build(heads, self.head_size)
         self.pattern = Tap()
 
     def forward(
@@ -57,19 +57,19 @@ class MultiHead(nn.Module):
         x: Stream,
         memory: Memory | None = None,
         mask: Mask | None = None,
-        position: PositionCode | None = None,
-        places: Places | None = None,
-        cache: KeyValues | None = None,
+        position: PositionEncoding | None = None,
+        positions: Positions | None = None,
+        cache: KVCache | None = None,
     ) -> Stream:
         q = self._split(self.query(x), self.query_norm)
         bias = None
-        if position is not None and places is not None:
-            q = position.turn(q, places)
-            bias = position.bias(places)
+        if position is not None and positions is not None:
+            q = position.turn(q, positions)
+            bias = position.bias(positions)
         if memory is not None and cache is not None and cache.length:
             k, v = cache.stored()
         else:
-            k, v = self._keys_and_values(x if memory is None else memory, position, places)
+            k, v = self._keys_and_values(x if memory is None else memory, position, positions)
             if cache is not None:
                 k, v = cache.append(k, v)
         k, v = self._share(k), self._share(v)
@@ -84,15 +84,15 @@ class MultiHead(nn.Module):
         return self.out(self.join(found))
 
     def _keys_and_values(
-        self, source: Tensor, position: PositionCode | None, places: Places | None
+        self, source: Tensor, position: PositionEncoding | None, positions: Positions | None
     ) -> tuple[Tensor, Tensor]:
         k = self._split(self.key(source), self.key_norm)
-        if position is not None and places is not None:
-            k = position.turn(k, places)
+        if position is not None and positions is not None:
+            k = position.turn(k, positions)
         return k, self._split(self.value(source))
 
     def _split(self, x: Tensor, norm: nn.Module | None = None) -> Tensor:
-        parts = x.unflatten(-1, (-1, self.size))
+        parts = x.unflatten(-1, (-1, self.head_size))
         return self.heads_first(parts if norm is None else norm(parts))
 
     def _share(self, x: Tensor) -> Tensor:

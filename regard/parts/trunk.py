@@ -11,7 +11,7 @@ from regard.parts.attention import Attention, Full
 from regard.parts.blocks import Block, Stack, Sublayers
 from regard.parts.experts import Feed
 from regard.parts.feed import GELU
-from regard.parts.multihead import MultiHead, head_size
+from regard.parts.multihead import MultiHead, width_per_head
 from regard.parts.norms import LayerNorm, Norm
 from regard.parts.positions import Position, Sinusoid
 from regard.parts.table_block import TableBlock
@@ -25,8 +25,8 @@ class Trunk:
     width: int = 128
     layers: int = 4
     heads: int = 4
-    key_heads: int | None = None  # None: as many as heads; fewer share keys and values in groups
-    size: int | None = None  # of a head; None: width divided among the heads
+    kv_heads: int | None = None  # None: as many as heads; fewer share keys and values in groups
+    head_size: int | None = None  # of a head; None: width divided among the heads
     attention: Attention = Full()
     alternate: Attention | None = None  # in every second block, in place of `attention` (Liu et al., 2018)
     position: Position = Sinusoid()
@@ -42,13 +42,15 @@ class Trunk:
     quiet: bool = False  # what blocks add begins at nothing
 
     def __post_init__(self) -> None:
-        at_least(1, width=self.width, layers=self.layers, heads=self.heads, key_heads=self.key_heads, size=self.size)
+        at_least(
+            1, width=self.width, layers=self.layers, heads=self.heads, kv_heads=self.kv_heads, head_size=self.head_size
+        )
         at_most(MANY, layers=self.layers)
         share(dropout=self.dropout)
-        if self.size is None:
-            head_size(self.width, self.heads)
-        if self.key_heads is not None and self.heads % self.key_heads:
-            raise ConfigError(f"key_heads: heads {self.heads} is not divisible by {self.key_heads}")
+        if self.head_size is None:
+            width_per_head(self.width, self.heads)
+        if self.kv_heads is not None and self.heads % self.kv_heads:
+            raise ConfigError(f"kv_heads: heads {self.heads} is not divisible by {self.kv_heads}")
 
     def block(self, number: int = 0, *, cross: bool = False) -> Block:
         """The block that stands at this place of a row, counted from 0; with `cross` one that reads a memory."""
@@ -79,7 +81,7 @@ class Trunk:
         self._check("attention", self.attention, causal, position)
         if self.alternate is not None:
             self._check("alternate", self.alternate, causal, position)
-        size = self.size or head_size(self.width, self.heads)
+        size = self.head_size or width_per_head(self.width, self.heads)
         code = position.build(self.width, self.heads, size, causal)
         blocks = [self.block(number, cross=cross) for number in range(layers or self.layers)]
         return Stack(blocks, code, self.last_norm(), self.recall)
@@ -102,8 +104,8 @@ class Trunk:
             self.width,
             self.heads,
             attention,
-            key_heads=self.key_heads,
-            size=self.size,
+            kv_heads=self.kv_heads,
+            head_size=self.head_size,
             norm=self.query_norm,
             bias=self.bias if self.query_bias is None else self.query_bias,
             out_bias=self.bias,

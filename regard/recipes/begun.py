@@ -42,6 +42,6 @@ def read_begun(path: Path) -> Begun:
         raise ConfigError(f"init: {path} holds a {kind}; begin from an encoder (BERT), such as `train fill` makes")
     if run.tokenizer is None:
         raise ConfigError(f"init: {path} has no tokenizer that regard can use, so it reads no texts")
-    of_head = ("head.", "words.head")
+    of_head = ("head.", "embedding.head")
     trunk = {name: tensor for name, tensor in run.model.state_dict().items() if not name.startswith(of_head)}
     return Begun(path, run.config, run.tokenizer, trunk)

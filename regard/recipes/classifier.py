@@ -14,14 +14,15 @@ from regard.data.text.labelled import (
     labels_of,
     read_row_trees,
 )
-from regard.models import BERT, Model, NameLabel, RNNReader
+from regard.models import BERT, ClassifierHead, Model, RNNClassifier
 from regard.parts import GELU, PreNorm, Sinusoid
 from regard.recipes.begun import Begun, read_begun
 from regard.recipes.encoded import own_tokenizer
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
 from regard.recipes.trees import check_trees, tell_unread_trees
-from regard.run import Run, RunFolder
+from regard.run import Run
+from regard.store import RunFolder
 from regard.tasks import Classify
 from regard.tasks.classify import label_scores
 from regard.text import Tokenizer
@@ -39,17 +40,17 @@ def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             position=Sinusoid(),
             wiring=PreNorm(),
             feed=GELU(hidden=256),
-            head=NameLabel(read="mean"),
+            head=ClassifierHead(pooling="mean"),
             dropout=0.3,
         ),
         training=Training(
-            batch=64,
+            batch_size=64,
             epochs=5,
-            fewest=800,
-            optimiser=AdamW(rate=1e-3, decay=0.1),
+            min_steps=800,
+            optimiser=AdamW(lr=1e-3, weight_decay=0.1),
             schedule=Cosine(warmup=100),
-            average=0.99,
-            check_every=100,
+            ema=0.99,
+            eval_every=100,
         ),
     )
 
@@ -62,8 +63,8 @@ def tuned(plan: Plan, init: Path) -> Plan:
         plan,
         init=str(init),
         data=replace(plan.data, tokenizer=None),
-        model=replace(begun.model, head=NameLabel(read="mean"), dropout=0.1),
-        training=replace(training, epochs=4, optimiser=AdamW(rate=5e-4, decay=0.1)),
+        model=replace(begun.model, head=ClassifierHead(pooling="mean"), dropout=0.1),
+        training=replace(training, epochs=4, optimiser=AdamW(lr=5e-4, weight_decay=0.1)),
     )
 
 
@@ -75,9 +76,9 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
     data, task, model = plan.data, plan.task, plan.model
     if not isinstance(data, LabelFiles) or not isinstance(task, Classify):
         raise ConfigError(f"data: {type(data).__name__} holds no labelled texts")
-    if not isinstance(model, BERT | RNNReader) or not isinstance(model.head, NameLabel):
+    if not isinstance(model, BERT | RNNClassifier) or not isinstance(model.head, ClassifierHead):
         raise ConfigError(
-            f"model: {type(model).__name__} names no label; choose BERT with the head NameLabel, or RNNReader"
+            f"model: {type(model).__name__} names no label; choose BERT with the head ClassifierHead, or RNNClassifier"
         )
     check_trees(model, given=bool(data.trees))
     train, valid = data.rows()
@@ -103,8 +104,8 @@ def prepare(plan: Plan, folder: Path, resume: bool) -> Prepared:
             task=replace(task, labels=labels, longest=data.max_length),
             model=replace(model, vocab=model.vocab if plan.init else tokenizer.vocab, head=head),
         ),
-        train=LabelledTexts(encoded[0], tokenizer.pad, plan.training.batch, plan.training.seed, trees[0]),
-        valid=LabelledTexts(encoded[1], tokenizer.pad, plan.training.batch, trees=trees[1]),
+        train=LabelledTexts(encoded[0], tokenizer.pad, plan.training.batch_size, plan.training.seed, trees[0]),
+        valid=LabelledTexts(encoded[1], tokenizer.pad, plan.training.batch_size, trees=trees[1]),
         tokenizer=tokenizer,
         score=score,
         weights=begun.weights if begun else {},

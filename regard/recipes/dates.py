@@ -22,7 +22,7 @@ def dates() -> Plan:
             dropout=0.0,
         ),
         training=Training(
-            batch=64, steps=800, optimiser=AdamW(rate=2e-3), schedule=Cosine(warmup=100), check_every=200
+            batch_size=64, steps=800, optimiser=AdamW(lr=2e-3), schedule=Cosine(warmup=100), eval_every=200
         ),
     )
 

@@ -28,7 +28,7 @@ def encoded(corpus: Corpus, out: Path, ranks: Ranks, resume: bool) -> Iterator[E
     kept, beside = out / "tokens", out.parent / f".{out.name}.tokens.part"
     place = kept if resume and kept.exists() else beside
     try:
-        with ranks.only_first() as first:
+        with ranks.first_only() as first:
             if first and place == beside:
                 shutil.rmtree(beside, ignore_errors=True)
                 corpus.encode(beside, own_tokenizer(out, resume))

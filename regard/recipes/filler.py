@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.core.errors import ConfigError
 from regard.data.text.corpus import Corpus
 from regard.data.text.masked import MaskedWindows
-from regard.models import BERT, FillWords
+from regard.models import BERT, MaskedLMHead
 from regard.parts import GELU, PreNorm, Rotary
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan
@@ -17,7 +17,7 @@ from regard.recipes.training import Prepared, make_run
 from regard.tasks import FillMasked
 from regard.tasks.fill import fill_scores
 from regard.text import BPE
-from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training
+from regard.train import WSD, AdamW, Muon, Ranks, Report, Training
 
 
 def filler(files: tuple[str, ...]) -> Plan:
@@ -26,10 +26,10 @@ def filler(files: tuple[str, ...]) -> Plan:
         task=FillMasked(),
         model=BERT(width=256, layers=4, heads=4, position=Rotary(), wiring=PreNorm(), feed=GELU(), dropout=0.1),
         training=Training(
-            batch=32,
+            batch_size=32,
             minutes=10,
-            optimiser=Muon(rate=0.02, decay=0.1, rest=AdamW(rate=2e-3, decay=0.0)),
-            schedule=CoolDown(warmup=50, hold=0.4),
+            optimiser=Muon(lr=0.02, weight_decay=0.1, adamw=AdamW(lr=2e-3, weight_decay=0.0)),
+            schedule=WSD(warmup=50, stable=0.4),
         ),
     )
 
@@ -43,8 +43,8 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
     model = plan.model
     if not isinstance(plan.data, Corpus) or not isinstance(plan.task, FillMasked):
         raise ConfigError(f"data: {type(plan.data).__name__} holds no running text to fill in")
-    if not isinstance(model, BERT) or not isinstance(model.head, FillWords):
-        raise ConfigError(f"model: {type(model).__name__} fills in no words; choose BERT with the head FillWords")
+    if not isinstance(model, BERT) or not isinstance(model.head, MaskedLMHead):
+        raise ConfigError(f"model: {type(model).__name__} fills in no words; choose BERT with the head MaskedLMHead")
     with encoded(plan.data, out, ranks, resume) as corpus:
         task = replace(plan.task, length=plan.task.length or plan.data.length)
         yield _prepared(plan, plan.data.length, task, model, corpus)
@@ -52,10 +52,10 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
 
 def _prepared(plan: Plan, length: int, task: FillMasked, model: BERT, corpus: Encoded) -> Prepared:
     tokenizer, training, share = corpus.tokenizer, plan.training, task.share
-    valid = MaskedWindows(corpus.valid, task.length or length, tokenizer, share, training.batch)
+    valid = MaskedWindows(corpus.valid, task.length or length, tokenizer, share, training.batch_size)
     return Prepared(
         plan=replace(plan, task=task, model=replace(model, vocab=tokenizer.vocab)),
-        train=MaskedWindows(corpus.train, length, tokenizer, share, training.batch, training.seed),
+        train=MaskedWindows(corpus.train, length, tokenizer, share, training.batch_size, training.seed),
         valid=valid,
         tokenizer=tokenizer,
         score=lambda run, loss: fill_scores(run.model, valid),

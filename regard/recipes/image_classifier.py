@@ -29,7 +29,7 @@ from regard.run import Run
 from regard.tasks import ClassifyImages
 from regard.tasks.classify import label_scores
 from regard.tasks.classify_images import pixel_chances
-from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training
+from regard.train import WSD, AdamW, Muon, Ranks, Report, Training
 
 MOST_SIDE = 64  # pixels that are read along a side where nobody says how many
 ACROSS = 8  # patches along a side, about
@@ -59,14 +59,14 @@ def image_classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             dropout=0.0,  # augmentation does its work, and is cheaper
         ),
         training=Training(
-            batch=128,
+            batch_size=128,
             epochs=100,
-            fewest=500,
+            min_steps=500,
             minutes=10,
-            optimiser=Muon(rate=0.02, decay=0.1, rest=AdamW(rate=2e-3, decay=0.05, beta2=0.95)),
-            schedule=CoolDown(warmup=20, hold=0.3),
-            clip=None,
-            check_every=500,
+            optimiser=Muon(lr=0.02, weight_decay=0.1, adamw=AdamW(lr=2e-3, weight_decay=0.05, beta2=0.95)),
+            schedule=WSD(warmup=20, stable=0.3),
+            grad_clip=None,
+            eval_every=500,
         ),
     )
 
@@ -88,7 +88,7 @@ def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepa
     model = plan.model if place == kept else sized(plan.model, train.sizes())
     image_format = ImageFormat(model.image, model.channels, plan.data.resize)
     try:
-        with ranks.only_first() as first:
+        with ranks.first_only() as first:
             if first and place == beside:
                 shutil.rmtree(beside, ignore_errors=True)
                 print("decoding the images", file=sys.stderr)
@@ -155,7 +155,7 @@ def _prepared(
     if ranks.first:
         _tell(train, valid, model, labels, len(rows), len(measured))
     task = replace(task, labels=labels, resize=data.resize, mean=normalise.mean, std=normalise.std)
-    numbers, batch, seed = train.label_ids(labels), plan.training.batch, plan.training.seed
+    numbers, batch, seed = train.label_ids(labels), plan.training.batch_size, plan.training.seed
 
     def score(run: Run, loss: float) -> dict[str, float]:
         chosen: list[int] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.core.errors import ConfigError
 from regard.data.text.corpus import Corpus
 from regard.data.text.windows import Windows
-from regard.models import GPT, RNNWriter
+from regard.models import GPT, RNNLM
 from regard.parts import RMSNorm, Rotary, SquaredReLU
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan
@@ -17,7 +17,7 @@ from regard.recipes.training import Prepared, make_run
 from regard.run import Run
 from regard.tasks import LanguageModel
 from regard.tasks.language import count_characters, language_scores
-from regard.train import AdamW, CoolDown, Muon, Ranks, Report, Training
+from regard.train import WSD, AdamW, Muon, Ranks, Report, Training
 
 
 def language(files: tuple[str, ...]) -> Plan:
@@ -41,11 +41,11 @@ def language(files: tuple[str, ...]) -> Plan:
             dropout=0.1,
         ),
         training=Training(
-            batch=16,
+            batch_size=16,
             minutes=10,
-            optimiser=Muon(rate=0.02, decay=0.1, rest=AdamW(rate=4e-3, decay=0.0, beta=0.8, beta2=0.95)),
-            schedule=CoolDown(hold=0.4),
-            clip=None,
+            optimiser=Muon(lr=0.02, weight_decay=0.1, adamw=AdamW(lr=4e-3, weight_decay=0.0, beta1=0.8, beta2=0.95)),
+            schedule=WSD(stable=0.4),
+            grad_clip=None,
         ),
     )
 
@@ -58,14 +58,14 @@ def train_language_model(plan: Plan, out: Path, *, resume: bool = False, overwri
 def prepare(plan: Plan, out: Path, ranks: Ranks, resume: bool) -> Iterator[Prepared]:
     if not isinstance(plan.data, Corpus) or not isinstance(plan.task, LanguageModel):
         raise ConfigError(f"data: {type(plan.data).__name__} holds no running text to go on from")
-    if not isinstance(plan.model, GPT | RNNWriter):
+    if not isinstance(plan.model, GPT | RNNLM):
         kind = type(plan.model).__name__
-        raise ConfigError(f"model: {kind} does not write running text; choose GPT or RNNWriter")
+        raise ConfigError(f"model: {kind} does not write running text; choose GPT or RNNLM")
     with encoded(plan.data, out, ranks, resume) as corpus:
         yield _prepared(plan, plan.data.length, plan.task.length or plan.data.length, plan.model, corpus)
 
 
-def _prepared(plan: Plan, length: int, measured: int, model: GPT | RNNWriter, corpus: Encoded) -> Prepared:
+def _prepared(plan: Plan, length: int, measured: int, model: GPT | RNNLM, corpus: Encoded) -> Prepared:
     tokenizer, valid = corpus.tokenizer, corpus.valid
 
     def score(run: Run, loss: float) -> dict[str, float]:
@@ -73,8 +73,8 @@ def _prepared(plan: Plan, length: int, measured: int, model: GPT | RNNWriter, co
 
     return Prepared(
         plan=replace(plan, task=LanguageModel(measured), model=replace(model, vocab=tokenizer.vocab)),
-        train=Windows(corpus.train, length, plan.training.batch, plan.training.seed),
-        valid=Windows(valid, measured, plan.training.batch),
+        train=Windows(corpus.train, length, plan.training.batch_size, plan.training.seed),
+        valid=Windows(valid, measured, plan.training.batch_size),
         tokenizer=tokenizer,
         score=score,
         keep=corpus.keep,

@@ -21,7 +21,8 @@ from regard.parts.positions import Learned
 from regard.recipes.encoded import tell_unknown
 from regard.recipes.image_classifier import measure_images
 from regard.recipes.summariser import score_summaries, usual_length
-from regard.run import CONFIG, Run, read_config
+from regard.run import Run
+from regard.store import CONFIG, read_config
 from regard.tasks import Classify, ClassifyImages, FillMasked, LanguageModel, Summarise, Translate
 from regard.tasks.classify import label_scores
 from regard.tasks.fill import fill_scores

@@ -15,7 +15,7 @@ from regard.tables.own_network import Prepared as Standardised
 from regard.tables.views import Table
 from regard.tasks import FillCells
 from regard.tasks.fill_cells import CellBatch
-from regard.train import AdamW, CoolDown, Training
+from regard.train import WSD, AdamW, Training
 
 MOST_MEASURED = 300  # rows held out that are told
 
@@ -26,10 +26,10 @@ def own_table(file: str, target: str) -> Plan:
         task=FillCells(),
         model=NPT(categories=(0,), width=64, layers=4, heads=4, dropout=0.1),  # the columns are counted from the data
         training=Training(
-            batch=256,  # rows of the table that one step sees
+            batch_size=256,  # rows of the table that one step sees
             steps=500,
-            optimiser=AdamW(rate=1e-3, decay=0.0),
-            schedule=CoolDown(warmup=10, hold=0.5),
+            optimiser=AdamW(lr=1e-3, weight_decay=0.0),
+            schedule=WSD(warmup=10, stable=0.5),
         ),
     )
 
@@ -40,7 +40,7 @@ def prepare(plan: Plan) -> Prepared:
     known, held_out = plan.data.tables()
     table = Standardised.learn(known)
     rows, columns = table.cells.shape
-    at_once = min(rows, plan.training.batch, max(FEWEST_ROWS, MOST_CELLS // columns))
+    at_once = min(rows, plan.training.batch_size, max(FEWEST_ROWS, MOST_CELLS // columns))
     spared = torch.zeros(rows, dtype=torch.bool)
     steps = plan.training.steps or 1000
     return Prepared(

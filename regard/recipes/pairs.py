@@ -38,10 +38,10 @@ def prepare_pairs(
     tokenizer = own_tokenizer(folder, resume) or tokenizing.train(text for pair in texts["train"] for text in pair)
     rows = {name: _encode(texts[name], tokenizer, longest, name) for name in ("train", "valid")}
     trees = {name: source_trees([source for source, _ in texts[name]], parses.get(name), tokenizer) for name in rows}
-    valid = Pairs(rows["valid"], tokenizer, plan.training.batch, trees=trees["valid"])
+    valid = Pairs(rows["valid"], tokenizer, plan.training.batch_size, trees=trees["valid"])
     return Prepared(
         plan=replace(plan, model=with_vocab(plan.model, tokenizer.vocab)),
-        train=Pairs(rows["train"], tokenizer, plan.training.batch, plan.training.seed, trees["train"]),
+        train=Pairs(rows["train"], tokenizer, plan.training.batch_size, plan.training.seed, trees["train"]),
         valid=valid,
         tokenizer=tokenizer,
         score=score,

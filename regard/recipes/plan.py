@@ -16,7 +16,7 @@ from regard.data.text.dates import Dates
 from regard.data.text.labelled import LabelFiles
 from regard.data.text.pair_files import PairFiles
 from regard.models import Model
-from regard.run import CONFIG, read_config
+from regard.store import CONFIG, read_config
 from regard.tables.file import TableFile
 from regard.tables.prior import Prior
 from regard.tasks import Task
@@ -40,8 +40,8 @@ PLAN = [field.name for field in fields(Plan)]
 FILES = ("files", "train")  # of data: what is learned from
 
 MAY_CHANGE = {
-    "steps", "epochs", "fewest", "minutes", "schedule", "clip", "accumulate", "precision", "compile", "log_every",
-    "check_every", "save_minutes", "keep",
+    "steps", "epochs", "min_steps", "minutes", "schedule", "grad_clip", "accumulation", "precision", "compile",
+    "log_every", "eval_every", "checkpoint_minutes", "keep_checkpoints",
 }  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def writing(tokenizer: Tokenizer, source: str, pairs: Pairs) -> Sample:
     def sample(model: nn.Module) -> str:
         row = batch.to(_device(model))
         places = () if row.places is None else (row.places,)  # only some models know of them
-        state = model.begin(row.source, row.source_valid, *places)  # type: ignore[operator]
+        state = model.init_state(row.source, row.source_valid, *places)  # type: ignore[operator]
         room = room_after(model, row.source.shape[1])
         longest = TOKENS if room is None else min(TOKENS, room)
         written = greedy(model, state, 1, tokenizer.start, tokenizer.end, longest)  # type: ignore[arg-type]

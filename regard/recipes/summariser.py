@@ -26,13 +26,13 @@ def summariser(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
         task=Summarise(),
         model=Transformer(width=192, layers=3, heads=4, feed=ReLU(hidden=512), dropout=0.2),
         training=Training(
-            batch=64,
+            batch_size=64,
             epochs=20,
             minutes=20,
-            optimiser=AdamW(rate=1e-3),
+            optimiser=AdamW(lr=1e-3),
             schedule=Cosine(warmup=400),
-            average=0.999,
-            check_every=500,
+            ema=0.999,
+            eval_every=500,
         ),
     )
 

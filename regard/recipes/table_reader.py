@@ -12,10 +12,10 @@ from regard.core.errors import ConfigError
 from regard.models import InContext
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
-from regard.run import WEIGHTS, RunFolder
+from regard.store import WEIGHTS, RunFolder
 from regard.tables.prior import InventedTables, Prior
 from regard.tasks import ReadTable
-from regard.train import AdamW, CoolDown, Muon, Report, Training
+from regard.train import WSD, AdamW, Muon, Report, Training
 
 HELD_OUT = 64  # groups of tables to measure by
 
@@ -27,11 +27,11 @@ def table_reader() -> Plan:
         model=InContext(),
         training=Training(
             minutes=60,
-            optimiser=Muon(rate=0.01, decay=0.01, rest=AdamW(rate=2e-3, decay=0.01)),
-            schedule=CoolDown(warmup=100, hold=0.7),
-            average=0.999,
-            check_every=500,
-            save_minutes=2.0,
+            optimiser=Muon(lr=0.01, weight_decay=0.01, adamw=AdamW(lr=2e-3, weight_decay=0.01)),
+            schedule=WSD(warmup=100, stable=0.7),
+            ema=0.999,
+            eval_every=500,
+            checkpoint_minutes=2.0,
         ),
     )
 
@@ -47,8 +47,8 @@ def prepare(plan: Plan, goes_on: bool = False, *, speaks: bool = True) -> Prepar
     """What the run begins from is not needed any more once it goes on from a checkpoint of its own."""
     if not isinstance(plan.data, Prior) or not isinstance(plan.model, InContext):
         raise ConfigError(f"model: {type(plan.model).__name__} does not read tables in context; choose InContext")
-    if plan.training.batch != Training.batch and not goes_on:
-        raise ConfigError("training.batch: tables come in groups, not in rows: set data.groups and data.budget")
+    if plan.training.batch_size != Training.batch_size and not goes_on:
+        raise ConfigError("training.batch_size: tables come in groups, not in rows: set data.groups and data.budget")
     weights = {} if plan.init is None or goes_on else _matching(plan.model, Path(plan.init), speaks)
     # Runs of different seeds learn from different tables, and are measured by the same ones.
     drawn = replace(plan.data, seed=plan.data.seed or plan.training.seed)

@@ -15,10 +15,11 @@ from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError
 from regard.core.files import write_text
 from regard.recipes.plan import Plan, describe
-from regard.run import CARD, TOKENIZER, Run, RunFolder, load_run
+from regard.run import Run, load_run
+from regard.store import CARD, TOKENIZER, RunFolder
+from regard.store.loss_plot import plot_losses
 from regard.text import Tokenizer
 from regard.train import Loop, Ranks, Report, Sample, join_ranks
-from regard.train.plot import plot_losses
 
 Scores = Mapping[str, float]
 Score = Callable[[Run, float], Scores]  # of what was trained, on what it has not learned from; its loss is known there
@@ -47,7 +48,7 @@ def make_run(
 ) -> Report:
     """Run a plan; the folder then holds all that `load` needs."""
     with join_ranks() as ranks, RunFolder(out) as folder, ExitStack() as stack:
-        with ranks.only_first() as first:
+        with ranks.first_only() as first:
             if first and not resume:  # before a corpus is read, which may take minutes
                 folder.check_free(overwrite=overwrite, instead="go on with --resume, ")
         ready = stack.enter_context(prepare(ranks))
@@ -58,12 +59,12 @@ def make_run(
         model.load_state_dict(dict(ready.weights), strict=False)
         loop = Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks, sample=ready.sample)
         loop.rehearse()  # before an older run gives way
-        with ranks.only_first() as first:
+        with ranks.first_only() as first:
             if first:
                 folder.open(resume=resume, overwrite=overwrite)
         if resume and not loop.resume() and ranks.first:
             print(f"{out}: holds no checkpoint, so the run starts from the beginning", file=sys.stderr)
-        with ranks.only_first() as first:
+        with ranks.first_only() as first:
             if first:
                 folder.write_config(describe(plan, out))
                 if ready.tokenizer is not None:
@@ -85,7 +86,7 @@ def _check_kinds(plan: Plan) -> None:
 
 
 def _finish(ready: Prepared, report: Report, folder: RunFolder, ranks: Ranks) -> None:
-    with ranks.only_first() as first:
+    with ranks.first_only() as first:
         if not first:
             return
         if not report.steps and (folder.path / CARD).exists():

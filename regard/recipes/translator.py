@@ -33,13 +33,13 @@ def translator(train: tuple[str, ...], valid: tuple[str, ...], model: str = "tra
         task=Translate(smoothing=0.1),
         model=MODELS[model],
         training=Training(
-            batch=128,
+            batch_size=128,
             epochs=60,
             minutes=58,
-            optimiser=AdamW(rate=3e-3),
+            optimiser=AdamW(lr=3e-3),
             schedule=Cosine(warmup=1000),
-            average=0.999,
-            check_every=500,
+            ema=0.999,
+            eval_every=500,
         ),
     )
 

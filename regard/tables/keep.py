@@ -19,7 +19,7 @@ from regard.core.errors import ConfigError, UserError
 from regard.core.files import read_json, write_text
 from regard.core.version import VERSION
 from regard.models import NPT, InContext
-from regard.run import COLUMNS, CONFIG, TABLE, WEIGHTS, RunFolder, read_config, set_weights
+from regard.store import COLUMNS, CONFIG, TABLE, WEIGHTS, RunFolder, read_config
 from regard.tables.cells import label
 from regard.tables.columns import Columns, name_features
 from regard.tables.estimator import NPTClassifier, NPTRegressor
@@ -107,7 +107,7 @@ def _load_imputer(path: Path, config: Mapping[str, Any]) -> NPTImputer:
         imputer.values_ = tensors.load(path / TABLE)["values"]
         imputer.labels_ = [np.array([*own, None], dtype=object)[:-1] for own in config["labels"]]
         imputer.network_ = from_dict(InContext, config["model"], "model").build().eval()
-        set_weights(imputer.network_, tensors.load(path / WEIGHTS), path / WEIGHTS)
+        tensors.load_weights(imputer.network_, tensors.load(path / WEIGHTS), path / WEIGHTS)
         imputer._readers = {}
     return imputer
 
@@ -157,7 +157,7 @@ def _answers(
             model = config.build()
             start = f"{number}.{place}."
             own = {name.removeprefix(start): value for name, value in weights.items() if name.startswith(start)}
-            set_weights(model, own, path / WEIGHTS)
+            tensors.load_weights(model, own, path / WEIGHTS)
             if isinstance(config, NPT):
                 cells, center, spread = (kept[f"own.{number}.{name}"] for name in PREPARED)
                 prepared = Prepared(cells, config.categories, center, spread)

@@ -25,13 +25,13 @@ from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.models.npt import Between, NPTModel
-from regard.parts.cache import KeyValues
+from regard.parts.cache import KVCache
 from regard.parts.taps import listen
 from regard.tables.train_here import train_here
 from regard.tables.views import Table
 from regard.tasks.fill_cells import CellBatch, FillCells
 from regard.tasks.read_table import quantile_levels
-from regard.train import AdamW, CoolDown, Training
+from regard.train import WSD, AdamW, Training
 
 FEWEST_ROWS, MOST_ROWS, MOST_CELLS = 64, 1024, 24_000  # of a step
 STEPS = 100  # that there shall be time for, with fewer rows in each where needed
@@ -136,7 +136,7 @@ class OwnNetwork:
         self.model, self.table = model.eval(), table
         self.shown = shown  # numbers of the rows that others are told by
         self.errors = errors  # quantiles of the truth less the answer; none where there are classes
-        self._kept: Sequence[KeyValues] | None = None
+        self._kept: Sequence[KVCache] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What was read can be read again."""
@@ -164,10 +164,10 @@ class OwnNetwork:
         """What the network says of the targets of rows that see the known ones, and are seen by nobody."""
         if self._kept is None:
             known = self.table.cells[self.shown][None]
-            self._kept = self.model.read(known.nan_to_num(0.0), known.isnan())
+            self._kept = self.model.encode_context(known.nan_to_num(0.0), known.isnan())
         parts = asked.split(max(1, ANSWERED_AT_ONCE // asked.shape[1]))
         return torch.cat(
-            [self.model.answer(self._kept, x.nan_to_num(0.0)[None], x.isnan()[None])[-1][0] for x in parts]
+            [self.model.predict(self._kept, x.nan_to_num(0.0)[None], x.isnan()[None])[-1][0] for x in parts]
         )
 
 
@@ -190,11 +190,11 @@ def own_network(
     training = Training(
         steps=maskings.steps,
         minutes=max(1e-6, seconds - (time.monotonic() - began)) / 60,
-        optimiser=AdamW(rate=1e-3, decay=0.0),
-        schedule=CoolDown(warmup=10, hold=0.5),
-        average=0.99,
-        check_every=maskings.steps,
-        save_minutes=60,
+        optimiser=AdamW(lr=1e-3, weight_decay=0.0),
+        schedule=WSD(warmup=10, stable=0.5),
+        ema=0.99,
+        eval_every=maskings.steps,
+        checkpoint_minutes=60,
         seed=seed,
     )
     if maskings.steps < FEWEST_STEPS:

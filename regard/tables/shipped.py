@@ -7,7 +7,7 @@ from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError
 from regard.models import InContext
 from regard.models.in_context import InContextModel
-from regard.run import CONFIG, WEIGHTS, read_config, set_weights
+from regard.store import CONFIG, WEIGHTS, read_config
 
 FOLDER = Path(__file__).parent / "weights"  # what is needed of the run folder of `regard pretrain tables`
 
@@ -23,5 +23,5 @@ def table_reader(run: str | Path | None = None) -> InContextModel:
         raise ConfigError(f"{folder / CONFIG}: is not of `regard pretrain tables` ({str(error)[:80]})") from None
     model = config.build()
     halves = tensors.load(folder / WEIGHTS)
-    set_weights(model, {name: value.float() for name, value in halves.items()}, folder / WEIGHTS)
+    tensors.load_weights(model, {name: value.float() for name, value in halves.items()}, folder / WEIGHTS)
     return model.eval()

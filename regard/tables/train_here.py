@@ -1,24 +1,18 @@
 """Training that leaves nothing behind but the model: what a table needs on the way to an answer."""
 
-import tempfile
-from pathlib import Path
-
 from torch import nn
 
-from regard.core import tensors
-from regard.core.batches import Batches
-from regard.run import WEIGHTS, RunFolder
-from regard.train import Loop, Training
-from regard.train.check import Learnable
+from regard.core.batches import Batches, Objective
+from regard.train import Loop, MemoryKeeper, Training
 
 
 def train_here(
-    model: nn.Module, task: Learnable, data: Batches, training: Training, valid: Batches | None = None
+    model: nn.Module, task: Objective, data: Batches, training: Training, valid: Batches | None = None
 ) -> None:
-    """Train the model in place; it then has the weights that were kept, and is ready to answer."""
-    with tempfile.TemporaryDirectory() as place, RunFolder(Path(place) / "run").open() as folder:
-        report = Loop(model, task, data, training, folder, valid, speaks=False).run()
-        if report.stopped_by:  # the loop has ended well, but whoever pressed Ctrl-C wants no half-learned table
-            raise KeyboardInterrupt
-        model.cpu().load_state_dict(tensors.load(folder.path / WEIGHTS))
-    model.eval()
+    """Train the model in place; it ends with the best weights, in evaluation mode. No file is written."""
+    keeper = MemoryKeeper()
+    report = Loop(model, task, data, training, keeper, valid).run()
+    if report.stopped_by:  # the loop has ended well, but whoever pressed Ctrl-C wants no half-trained table
+        raise KeyboardInterrupt
+    model.load_state_dict(keeper.weights)
+    model.cpu().eval()

@@ -77,11 +77,11 @@ def tune(model: InContextModel, table: Table, held_out: Table, seconds: float, s
     training = Training(
         minutes=seconds / 60,
         steps=STEPS,
-        optimiser=AdamW(rate=1.5e-3, decay=0.01),
+        optimiser=AdamW(lr=1.5e-3, weight_decay=0.01),
         schedule=Cosine(warmup=5),
-        average=0.9,
-        check_every=8,
-        save_minutes=60,
+        ema=0.9,
+        eval_every=8,
+        checkpoint_minutes=60,
         seed=seed,
     )
     splits = Splits(table, seed, held_out)

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from regard.run import read_config
+from regard.store import read_config
 from regard.tables.cells import is_gap, label
 from regard.tables.columns import Columns
 from regard.tables.compare import Compared

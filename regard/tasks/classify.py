@@ -33,7 +33,7 @@ class Classify:
         if model.training and self.blind:
             shown = shown & (torch.rand(shown.shape, device=shown.device) >= self.blind)
             shown[:, 0] = True  # so that something can always be looked at
-        scores = model(batch.tokens, shown, places=batch.places).float()
+        scores = model(batch.tokens, shown, positions=batch.places).float()
         smoothing = self.smoothing if model.training else 0.0
         total = F.cross_entropy(scores, batch.label, reduction="sum", label_smoothing=smoothing)
         return Loss(total, torch.tensor(batch.rows))
@@ -60,7 +60,7 @@ def label_chances(
             together = order[first : first + batch]
             tokens, valid = pad([rows[row] for row in together], tokenizer.pad)
             places = None if hung is None else pad_trees([hung[row] for row in together])
-            found.append(model(tokens, valid, places=places).float().softmax(-1))
+            found.append(model(tokens, valid, positions=places).float().softmax(-1))
     back = torch.tensor(order).argsort()
     return torch.cat(found)[back]
 

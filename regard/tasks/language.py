@@ -13,7 +13,7 @@ from regard.core.batches import Loss
 from regard.core.errors import ConfigError, at_least
 from regard.data.text.windows import WindowBatch
 from regard.decode import Sampling, stream
-from regard.parts.positions.learned import LearnedCode
+from regard.parts.positions.learned import LearnedEncoding
 from regard.text import Tokenizer
 
 LAID_OUT = 4096  # tokens that memory is laid out for ahead; for more it grows as they come
@@ -69,7 +69,9 @@ def generate(
 
 def room_after(model: nn.Module, read: int) -> int | None:
     """How many tokens can be written after those that were read; None: any number. A table of positions has an end."""
-    places = min((part.table.num_embeddings for part in model.modules() if isinstance(part, LearnedCode)), default=None)
+    places = min(
+        (part.table.num_embeddings for part in model.modules() if isinstance(part, LearnedEncoding)), default=None
+    )
     if places is None:
         return None
     if read > places:
@@ -82,7 +84,7 @@ def _pieces(
 ) -> Iterator[str]:
     model.eval()
     device = next(model.parameters()).device
-    state = model.begin(min(len(given) + tokens, LAID_OUT))  # type: ignore[operator]
+    state = model.init_state(min(len(given) + tokens, LAID_OUT))  # type: ignore[operator]
     written: list[int] = []
     shown = ""
     begun = torch.tensor([given], device=device)

@@ -72,7 +72,7 @@ def write_targets(
         for rows in _together(order, sources, at_once):
             source, valid = pad([[*sources[row], tokenizer.end] for row in rows], tokenizer.pad)
             places = () if hung is None else (pad_trees([hung[row] for row in rows]),)
-            state = model.begin(source, valid, *places)  # type: ignore[operator]
+            state = model.init_state(source, valid, *places)  # type: ignore[operator]
             written = _write(model, tokenizer, state, len(rows), longest, beam)
             for row, answer in zip(rows, written, strict=True):
                 answers[row] = answer

@@ -1,23 +1,34 @@
 """Training: one loop for every task."""
 
-from regard.train.check import Sample, evaluate
-from regard.train.loop import DivergedError, Loop, Report
-from regard.train.optimise import AdamW, Muon
+from regard.core.batches import Batch, Batches, Loss, Objective
+from regard.train.evaluate import Sample, evaluate
+from regard.train.keeper import Checkpoint, Keeper, MemoryKeeper
+from regard.train.loop import Loop
+from regard.train.optimisers import AdamW, Muon
 from regard.train.processes import is_rank, run_as_ranks
+from regard.train.progress import DivergedError, Progress, Report
 from regard.train.ranks import OtherRankError, Ranks, join_ranks
-from regard.train.schedule import Constant, CoolDown, Cosine, InverseRoot
+from regard.train.schedules import WSD, Constant, Cosine, InverseRoot
 from regard.train.settings import Training
 
 __all__ = [
+    "WSD",
     "AdamW",
+    "Batch",
+    "Batches",
+    "Checkpoint",
     "Constant",
-    "CoolDown",
     "Cosine",
     "DivergedError",
     "InverseRoot",
+    "Keeper",
     "Loop",
+    "Loss",
+    "MemoryKeeper",
     "Muon",
+    "Objective",
     "OtherRankError",
+    "Progress",
     "Ranks",
     "Report",
     "Sample",

@@ -1,4 +1,4 @@
-"""Precision: bfloat16 where the processor has it and products are large, compiled where that repays."""
+"""Precision: bfloat16 where the processor supports it and matrices are large, compiled where that pays off."""
 
 import math
 import warnings
@@ -13,9 +13,9 @@ from regard.core.machine import compiler, has_fast_bfloat16
 from regard.parts.blocks import Sublayers
 from regard.train.settings import Training
 
-EAGER_FLOPS = 100e9  # what two cores reach in float32: only decides whether a run counts as long
+EAGER_FLOPS = 100e9  # what two cores reach in float32; only decides whether a run counts as long
 WORTH_COMPILING = 100  # seconds: compiling one block takes about ten
-WORTH_BFLOAT16 = 2**32  # parameters × tokens of a step: below, casting costs what the faster products save
+WORTH_BFLOAT16 = 2**32  # parameters × tokens of a step: below it, casting costs as much as faster products save
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Precision:
         return torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=self.bfloat16)
 
     def prepare(self, model: nn.Module) -> None:
-        """Compile each block by itself: all blocks are alike, so one compilation of seconds serves every layer."""
-        if self.bfloat16:  # norms keep their weights in float32, which is meant, and of which torch warns
+        """Compile block by block: blocks are alike, so one compilation of a few seconds serves every layer."""
+        if self.bfloat16:  # norms keep float32 weights on purpose, and torch warns of it
             warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")
         if self.compiled:
             for block in model.modules():
@@ -41,7 +41,7 @@ class Precision:
 
 
 def choose(training: Training, work: int, steps: int | None, *, fixed_shape: bool, device: str) -> Precision:
-    """Known before the first step from the settings alone, so that a repeated run chooses the same.
+    """Chosen from the settings alone, so that a repeated run makes the same choice.
 
     `work` is parameters × tokens of one step.
     """

@@ -1,20 +1,24 @@
-"""Ranks: the same command alone or under `torchrun`, where each rank computes its share of every batch."""
+"""Ranks: the same command alone or under `torchrun`, where each rank computes its part of every batch.
+
+`Ranks` is the parallel strategy that the loop asks: data parallelism with replicated weights. A sharded strategy would
+answer the same questions in its own way.
+"""
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 
 from regard.core.errors import UserError
 
 
 class OtherRankError(UserError):
-    """Another rank has said why already."""
+    """Another rank has already reported the error."""
 
 
 @dataclass(frozen=True)
@@ -24,37 +28,48 @@ class Ranks:
 
     @property
     def first(self) -> bool:
-        """The one that writes and speaks."""
+        """Whether this rank writes files and messages."""
         return self.rank == 0
 
-    def begin_alike(self, model: nn.Module) -> None:
-        """Every rank takes the weights of the first."""
+    # The model
+
+    def prepare(self, model: nn.Module) -> None:
+        """Start every rank from the weights of the first."""
         if self.world > 1:
             for tensor in (*model.parameters(), *model.buffers()):
                 dist.broadcast(tensor.detach(), 0)
 
-    def add_gradients(self, model: nn.Module) -> None:
-        """Each gradient summed over all ranks, in one message; ranks may have used different parts of the model."""
+    def reduce_gradients(self, model: nn.Module) -> None:
+        """Sum each gradient over all ranks, in one message; ranks may have used different parts of the model."""
         if self.world == 1:
             return
         parameters = [p for p in model.parameters() if p.requires_grad]
         used = torch.tensor([p.grad is not None for p in parameters], dtype=torch.float32)
         message = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-        together = torch.cat([used.to(message[0].device), *(part.flatten() for part in message)])
-        dist.all_reduce(together)
-        used, *sums = together.split([len(parameters), *(part.numel() for part in message)])
+        flat = torch.cat([used.to(message[0].device), *(part.flatten() for part in message)])
+        dist.all_reduce(flat)
+        used, *sums = flat.split([len(parameters), *(part.numel() for part in message)])
         for p, part, users in zip(parameters, sums, used.tolist(), strict=True):
             p.grad = part.view_as(p) if users else None
 
-    def add(self, values: list[float]) -> list[float]:
+    def gradient_norm(self, gradients: Sequence[Tensor]) -> Tensor:
+        return nn.utils.get_total_norm(gradients)
+
+    def weights(self, model: nn.Module) -> dict[str, Tensor]:
+        """The whole model's weights, as they are saved."""
+        return model.state_dict()
+
+    # Numbers
+
+    def sum(self, values: list[float]) -> list[float]:
         """Each value summed over all ranks."""
         if self.world == 1:
             return values
-        together = torch.tensor(values, dtype=torch.float64)
-        dist.all_reduce(together)
-        return together.tolist()
+        totals = torch.tensor(values, dtype=torch.float64)
+        dist.all_reduce(totals)
+        return totals.tolist()
 
-    def most(self, value: float) -> float:
+    def max(self, value: float) -> float:
         """The largest value of any rank."""
         if self.world == 1:
             return value
@@ -63,8 +78,8 @@ class Ranks:
         return largest.item()
 
     @contextmanager
-    def only_first(self) -> Iterator[bool]:
-        """True on the first rank; the others wait until it has done, and fail if it failed."""
+    def first_only(self) -> Iterator[bool]:
+        """True on the first rank; the others wait until it has finished, and fail if it failed."""
         if self.world == 1:
             yield True
             return
@@ -73,13 +88,13 @@ class Ranks:
             yield self.first
             failed = 0.0
         finally:
-            if self.add([failed])[0] and not failed:
+            if self.sum([failed])[0] and not failed:
                 raise OtherRankError
 
 
 @contextmanager
 def join_ranks() -> Iterator[Ranks]:
-    """The ranks that `torchrun` started, or the one that nobody did."""
+    """The ranks that `torchrun` started, or a single one."""
     world = os.environ.get("WORLD_SIZE", "1")
     if world == "1":
         yield Ranks()
@@ -88,7 +103,7 @@ def join_ranks() -> Iterator[Ranks]:
         raise UserError(f"WORLD_SIZE is {world!r}, but torchrun did not start this process: unset it, or use torchrun")
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+    _connect()
     try:
         yield Ranks(dist.get_rank(), int(world))
     except RuntimeError as error:
@@ -98,3 +113,16 @@ def join_ranks() -> Iterator[Ranks]:
     finally:
         gc.collect()
         dist.destroy_process_group()
+
+
+def _connect() -> None:
+    """Meet the other ranks; one that cannot reach them says where it tried."""
+    try:
+        dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+    except (RuntimeError, ValueError) as error:
+        place = f"{os.environ.get('MASTER_ADDR', '?')}:{os.environ.get('MASTER_PORT', '?')}"
+        reason = str(error).splitlines()[0]
+        raise UserError(
+            f"rank {os.environ['RANK']} cannot connect to the other ranks at {place} ({reason}); "
+            "start all of them with torchrun, and again together after one has failed"
+        ) from error

@@ -182,9 +182,9 @@ def training_figure(runs: Sequence[Path]) -> "Figure":
     """Losses, learning rate and speed of runs, over each other; seeds of a study as their mean with a band."""
     found = [(name, [training_picture(path)["curves"] for path in own]) for name, own in grouped(runs).items()]
     known = {name for _, own in found for curves in own for name in curves}
-    rates = ("rate", "rate_rest") if "rate" in known else ("rate_share",)  # of older runs the share is all there is
+    rates = ("rate", "lr_adamw") if "rate" in known else ("lr_multiplier",)  # of older runs the share is all there is
     title = "learning rate" if "rate" in known else "learning rate (share)"
-    title += " (thin: of the rest)" if "rate_rest" in known else ""
+    title += " (thin: of the rest)" if "lr_adamw" in known else ""
     losses = "loss, nats (dots: validation)" if "valid" in known else "loss, nats"
     panels = ((losses, ("loss", "valid")), (title, rates), ("speed", ("speed",)))
     drawn = [panel for panel in panels if known.intersection(panel[1])]
@@ -216,7 +216,7 @@ def _curve(axes: "Axes", number: int, group: str, name: str, curves: Sequence[di
     steps, mean, low, high = together(curves)
     stroke = STROKES[number // len(COLOURS) % len(STROKES)]
     lonely = len(steps) == 1  # a line through one point is nothing
-    marker, width = "." if name == "valid" or lonely else "", 0.8 if name == "rate_rest" else 1.5
+    marker, width = "." if name == "valid" or lonely else "", 0.8 if name == "lr_adamw" else 1.5
     axes.plot(steps, mean, label=group, marker=marker, alpha=0.8, linestyle=stroke, linewidth=width, **style)
     if len(curves) > 1:
         axes.fill_between(steps, low, high, alpha=0.18, linewidth=0, **style)

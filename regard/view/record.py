@@ -13,9 +13,9 @@ from regard.data.text.labelled import encode_texts, encode_trees
 from regard.data.trees.conllu import Parse
 from regard.data.trees.tree_positions import pad_trees
 from regard.decode import write
-from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer, ViT
+from regard.models import BERT, GPT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, Transformer, ViT
 from regard.parts import ClassToken, Query
-from regard.parts.positions import Learned, Places
+from regard.parts.positions import Learned, Positions
 from regard.parts.taps import Heard, listen, taps
 from regard.run import Run
 from regard.tasks import Classify, ClassifyImages, Summarise
@@ -85,7 +85,7 @@ def _record_language(run: Run, given: Given, tree: Parse | None) -> Recording:
     tokens = tokenizer.prompt(given.text)
     _refuse_long(run, len(tokens))
     with torch.inference_mode(), listen(model) as heard:
-        logits, state = model.step(torch.tensor([tokens]), model.begin(len(tokens) + GOES_ON))  # type: ignore[operator]
+        logits, state = model.step(torch.tensor([tokens]), model.init_state(len(tokens) + GOES_ON))  # type: ignore[operator]
     chances = logits[0, -1].float().softmax(-1)
     best = chances.topk(min(SHOWN, len(chances)))
     names = _labels(tokenizer, best.indices.tolist())
@@ -105,7 +105,7 @@ def _record_encoder(run: Run, given: Given, tree: Parse | None) -> Recording:
     assert isinstance(run.config, BERT)
     tokenizer, notes = _tokenizer(run), []
     answer, chances = "", []
-    if isinstance(run.config.head, FillWords):
+    if isinstance(run.config.head, MaskedLMHead):
         [tokens] = MaskFilling(tokenizer).encode([given.text])
         _refuse_long(run, len(tokens))
         [answer], [gaps] = run.fill([given.text]), run.guesses([given.text], SHOWN)
@@ -122,7 +122,7 @@ def _record_encoder(run: Run, given: Given, tree: Parse | None) -> Recording:
             notes.append(f"only the first {longest - 2:,} of {len(whole):,} tokens are read")
         hung = encode_trees([given.text], None if tree is None else [tree], tokenizer, longest)
         scores, heard = _hear(run, tokens, None if hung is None else pad_trees(hung))
-        if isinstance(run.config.head, NameLabel):
+        if isinstance(run.config.head, ClassifierHead):
             best = scores[0].float().softmax(-1).sort(descending=True)
             names = _label_names(run)
             chances = [(names(place), chance) for place, chance in zip(*map(Tensor.tolist, best[::-1]), strict=True)]
@@ -172,10 +172,10 @@ RECORDERS: Mapping[type, Recorder] = {
 }
 
 
-def _hear(run: Run, tokens: Sequence[int], places: Places | None = None) -> tuple[Tensor, Heard]:
+def _hear(run: Run, tokens: Sequence[int], places: Positions | None = None) -> tuple[Tensor, Heard]:
     _refuse_long(run, len(tokens))
     with torch.inference_mode(), listen(run.model) as heard:
-        answer = run.model(torch.tensor([list(tokens)]), places=places)
+        answer = run.model(torch.tensor([list(tokens)]), positions=places)
     return answer, heard
 
 

@@ -10,9 +10,10 @@ import torch
 from regard.core.errors import UserError
 from regard.data.trees.conllu import Parse
 from regard.loading import holds_table, load, load_table
-from regard.models import BERT, GPT, FillWords, FromSource, Model, ViT
+from regard.models import BERT, GPT, FromSource, MaskedLMHead, Model, ViT
 from regard.parts.positions import Tree
-from regard.run import CONFIG, METRICS, TOKENIZER, WEIGHTS, Run, read_model
+from regard.run import Run, read_model
+from regard.store import CONFIG, METRICS, TOKENIZER, WEIGHTS
 from regard.tasks import ClassifyImages, Summarise, Task
 from regard.view.pictures import position_pictures
 from regard.view.pictures.groups import study_of
@@ -109,7 +110,7 @@ def input_kind(config: Model, task: Task | None, has_words: bool) -> str | None:
         return "summary" if isinstance(task, Summarise) else "pair"
     if isinstance(config, GPT):
         return "text"
-    return "gaps" if isinstance(config, BERT) and isinstance(config.head, FillWords) else "label"
+    return "gaps" if isinstance(config, BERT) and isinstance(config.head, MaskedLMHead) else "label"
 
 
 @lru_cache(maxsize=256)  # seeds of a study share their config

@@ -33,7 +33,7 @@ def test_a_beam_as_wide_as_everything_finds_the_best_text_there_is(config, power
         texts = [(*body, END) for length in range(longest) for body in itertools.product(others, repeat=length)]
         texts += list(itertools.product(others, repeat=longest))
         scored = {text: log_probability(model, source, text) / len(text) ** power for text in texts}
-        [found] = Beam(width=200, power=power).search(model, model.begin(source), 1, START, END, longest)
+        [found] = Beam(width=200, length_penalty=power).search(model, model.init_state(source), 1, START, END, longest)
     best = max(scored, key=lambda text: scored[text])
     assert found[0].tokens == [token for token in best if token != END]
     assert found[0].score == pytest.approx(scored[best], abs=1e-4)
@@ -43,8 +43,10 @@ def test_a_beam_as_wide_as_everything_finds_the_best_text_there_is(config, power
 def test_a_beam_of_one_is_greedy():
     model = Transformer(vocab=12, width=16, layers=1, heads=2).build().eval()
     source = torch.randint(3, 12, (5, 6))
-    plain = greedy(model, model.begin(source), 5, START, END, 9)
-    assert [found[0].tokens for found in Beam(width=1).search(model, model.begin(source), 5, START, END, 9)] == plain
+    plain = greedy(model, model.init_state(source), 5, START, END, 9)
+    assert [
+        found[0].tokens for found in Beam(width=1).search(model, model.init_state(source), 5, START, END, 9)
+    ] == plain
 
 
 @pytest.fixture(scope="module")

@@ -11,31 +11,31 @@ from regard.decode import Sampling
 scores = st.lists(st.floats(-5, 5), min_size=2, max_size=12).map(lambda values: torch.tensor([values]))
 
 
-def likeliest_first(chances: torch.Tensor) -> list[int]:
-    return chances[0].argsort(descending=True, stable=True).tolist()
+def likeliest_first(probabilities: torch.Tensor) -> list[int]:
+    return probabilities[0].argsort(descending=True, stable=True).tolist()
 
 
 @given(scores, st.integers(1, 12))
 def test_top_k_keeps_the_k_likeliest(row: torch.Tensor, k: int):
-    kept = Sampling(top_k=k).chances(row)[0] > 0
-    chances = row.softmax(-1)
-    least = sorted(chances[0].tolist(), reverse=True)[min(k, row.shape[1]) - 1]
-    assert kept.tolist() == (chances[0] >= least).tolist()
+    kept = Sampling(top_k=k).probabilities(row)[0] > 0
+    probabilities = row.softmax(-1)
+    least = sorted(probabilities[0].tolist(), reverse=True)[min(k, row.shape[1]) - 1]
+    assert kept.tolist() == (probabilities[0] >= least).tolist()
 
 
 @given(scores, st.floats(0.05, 1.0))
 def test_top_p_keeps_the_smallest_set_with_that_much_probability(row: torch.Tensor, p: float):
-    chances, kept = row.softmax(-1), Sampling(top_p=p).chances(row)
+    probabilities, kept = row.softmax(-1), Sampling(top_p=p).probabilities(row)
     chosen = (kept[0] > 0).nonzero()[:, 0].tolist()
-    mass = chances[0, chosen].sum().item()
+    mass = probabilities[0, chosen].sum().item()
     assert mass >= p - 1e-5
-    assert mass - chances[0, chosen].min().item() < p + 1e-5, "without its least likely it would fall short"
+    assert mass - probabilities[0, chosen].min().item() < p + 1e-5, "without its least likely it would fall short"
 
 
 @given(scores, st.floats(0.05, 1.0))
 def test_min_p_keeps_what_is_likely_beside_the_likeliest(row: torch.Tensor, p: float):
-    chances, kept = row.softmax(-1), Sampling(min_p=p).chances(row)
-    assert ((kept > 0) == (chances >= p * chances.max())).all()
+    probabilities, kept = row.softmax(-1), Sampling(min_p=p).probabilities(row)
+    assert ((kept > 0) == (probabilities >= p * probabilities.max())).all()
 
 
 def test_draws_follow_the_probabilities():
@@ -57,12 +57,12 @@ def test_a_seed_decides_and_no_temperature_takes_the_likeliest():
 
 def test_repetition_makes_what_was_written_less_likely():
     row = torch.tensor([[3.0, 2.9, -1.0]])
-    assert Sampling(temperature=0, repetition=1.2).chooser()(row, [[0]]).item() == 1
+    assert Sampling(temperature=0, repetition_penalty=1.2).chooser()(row, [[0]]).item() == 1
     assert Sampling(temperature=0).chooser()(row, [[0]]).item() == 0
 
 
 @pytest.mark.parametrize("bad", [{"temperature": -1}, {"temperature": float("nan")}, {"top_k": 0}, {"top_p": 0.0},
-                                 {"top_p": 1.1}, {"min_p": -0.1}, {"repetition": 0.0}])  # fmt: skip
+                                 {"top_p": 1.1}, {"min_p": -0.1}, {"repetition_penalty": 0.0}])  # fmt: skip
 def test_settings_that_cannot_be_meant_are_named(bad: dict[str, float]):
     with pytest.raises(ConfigError, match=next(iter(bad))):
         Sampling(**bad)

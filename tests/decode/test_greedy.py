@@ -5,7 +5,7 @@ import torch
 
 from regard.decode import greedy
 from regard.models import RNN, Transformer
-from regard.parts import Additive, BigBird, Buckets, Compressed, Experts, Relative, Rotary, Window
+from regard.parts import Additive, BigBird, Compressed, Experts, Rotary, Shaw, T5Bias, Window
 from regard.tasks import targets
 from regard.tasks.targets import attention, write_targets
 from regard.text import Characters
@@ -13,8 +13,8 @@ from regard.text import Characters
 MODELS = [
     Transformer(vocab=12, width=16, layers=2, heads=2),
     Transformer(vocab=12, width=16, layers=1, heads=2, position=Rotary(), attention=Window(reach=3)),
-    Transformer(vocab=12, width=16, layers=1, heads=2, position=Buckets(), attention=BigBird(block=2)),
-    Transformer(vocab=12, width=16, layers=1, heads=2, position=Relative(), feed=Experts(count=3)),
+    Transformer(vocab=12, width=16, layers=1, heads=2, position=T5Bias(), attention=BigBird(block=2)),
+    Transformer(vocab=12, width=16, layers=1, heads=2, position=Shaw(), feed=Experts(count=3)),
     Transformer(vocab=12, width=16, layers=1, heads=2, attention=Compressed()),
     RNN(vocab=12, width=16),
     RNN(vocab=12, width=16, attention=Additive(), layers=2),
@@ -27,8 +27,8 @@ def test_equals_recomputing_everything_for_each_token(config):  # type: ignore[n
     model = config.build().eval()
     source, valid = torch.randint(3, 12, (6, 9)), torch.arange(9) < torch.tensor([[9], [1], [4], [9], [7], [3]])
     with torch.no_grad():
-        model.words.table.weight[END] *= 1.5  # so that some rows end early
-        written = greedy(model, model.begin(source, valid), 6, START, END, longest=12)
+        model.embedding.table.weight[END] *= 1.5  # so that some rows end early
+        written = greedy(model, model.init_state(source, valid), 6, START, END, max_tokens=12)
         for row in range(6):
             alone, expected = source[row : row + 1, valid[row]], [START]
             while len(expected) <= 12:

@@ -27,7 +27,7 @@ def a_run(config=None) -> Run:  # type: ignore[no-untyped-def]
     model = config.build().eval()
     if isinstance(config, Transformer):  # never a special token, which no text could show
         unheard = [token for token in range(5) if token != tokenizer.end]
-        model.words.head_bias.data[unheard] = -1e9
+        model.embedding.head_bias.data[unheard] = -1e9
     return Run(Path("nowhere"), config, model, Translate(), tokenizer)
 
 

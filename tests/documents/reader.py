@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+import regard.run as loaded
 from regard.recipes import training
-from regard.run import loaded
 from regard.studies.ablate import ablation
 from regard.studies.runner import pool
 from regard.studies.runner.folder import Job, StudyFolder
@@ -25,7 +25,7 @@ from tests.documents import programs
 from tests.documents.pages import Command, every_command, verb_of
 from tests.interop import worded
 
-SMALL = {"--steps": "2", "--model.width": "16", "--training.batch": "4"}
+SMALL = {"--steps": "2", "--model.width": "16", "--training.batch_size": "4"}
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 SECONDS = "0.2"  # that a search for the best takes
 TEXT = {**SMALL, "--model.layers": "1", "--data.length": "16"}
@@ -44,10 +44,10 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
         "--steps": "2", "--model.width": "16", "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16",
         "--model.cell-layers": "1", "--data.budget": "600", "--data.most-rows": "64", "--data.groups": "4",
     },
-    ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm", "--training.optimiser.rate": "0.002"},
+    ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm", "--training.optimiser.lr": "0.002"},
     ("study", "scale"): {
-        "--steps": "8", "--sizes": "4x1 8x1 16x1 16x2", "--data.length": "16", "--training.batch": "4",
-        "--training.optimiser.rate": "0.002",
+        "--steps": "8", "--sizes": "4x1 8x1 16x1 16x2", "--data.length": "16", "--training.batch_size": "4",
+        "--training.optimiser.lr": "0.002",
     },
     ("study", "distance"): {"--steps": "2", "--seeds": "1", "--distances": "1 2", "--lengths": "16"},
     ("study", "heads"): {"--batches": "1"},

@@ -34,7 +34,7 @@ from regard.recipes import (
     tuned,
 )
 from regard.recipes.training import make_run
-from regard.run import read_metrics
+from regard.store import read_metrics
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
 from tests.golden import inputs
 
@@ -80,7 +80,7 @@ def shortened(plan: Plan) -> Plan:
         epochs=None,
         minutes=None,
         log_every=1,
-        check_every=5,
+        eval_every=5,
         precision="float32",
         compile="never",
     )
@@ -101,7 +101,7 @@ def steps_of(run: Path) -> list[float]:
     """The loss of each step, and the validation loss after the last."""
     lines = read_metrics(run)
     return [
-        *(line["loss"] for line in lines if "rate_share" in line),
+        *(line["loss"] for line in lines if "lr_multiplier" in line),
         *(line["valid"] for line in lines if "valid" in line),
     ]
 

@@ -19,12 +19,13 @@ from regard.models import ViT
 from regard.parts import Convolutions, Grid
 from regard.parts.pool import QueryPool
 from regard.recipes.image_classifier import sized
-from regard.run import load_run, read_config, read_metrics
+from regard.run import load_run
+from regard.store import read_config, read_metrics
 from tests.command import regard
 from tests.images.make import LABELS, bars, write_classes, write_idx
 
 SMALL = ["--model.width=16", "--model.layers=1", "--model.heads=2", "--model.stem.channels=[4,8]"]
-SMALL += ["--training.batch=16", "--training.compile=never"]
+SMALL += ["--training.batch_size=16", "--training.compile=never"]
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +127,7 @@ def test_text_runs_read_lines_and_image_runs_files(run: Path, tmp_path: Path, ca
 
 
 def test_a_run_that_was_broken_off_ends_with_the_same_bits(tmp_path: Path):
-    data = ["--train", write_classes(tmp_path / "train", 40), *SMALL, "--training.save_minutes=1e-9"]
+    data = ["--train", write_classes(tmp_path / "train", 40), *SMALL, "--training.checkpoint_minutes=1e-9"]
     data += ["--data.augment.crop=0.1", "--data.augment.erase=0.5", "--data.augment.mix=0.3", "--data.augment.flip=0.5"]
     data += ["--training.schedule=Constant"]
     assert regard("train", "image", "--out", tmp_path / "whole", *data, "--steps=8") == 0
@@ -223,7 +224,7 @@ def test_a_plain_vit_goes_to_hugging_face_and_comes_back(tmp_path: Path):
 
     plain = ["--model.stem=NoStem", "--model.pool=ClassToken", "--model.norm=LayerNorm", "--model.feed=GELU"]
     plain += ["--model.query_norm=null", "--model.bias=true", "--model.recall=false", "--model.quiet=false"]
-    plain += ["--model.width=16", "--model.layers=1", "--model.heads=2", "--training.batch=16", "--steps=3"]
+    plain += ["--model.width=16", "--model.layers=1", "--model.heads=2", "--training.batch_size=16", "--steps=3"]
     data = ["--train", write_classes(tmp_path / "train", 30), "--data.resize=stretch"]
     assert regard("train", "image", *data, *plain, "--out", tmp_path / "run") == 0
     assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0

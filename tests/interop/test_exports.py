@@ -9,7 +9,7 @@ import transformers
 
 import regard
 from regard.interop import export_huggingface
-from regard.models import BERT, NameLabel
+from regard.models import BERT, ClassifierHead
 from regard.parts import Learned
 from regard.run import save_run
 from regard.tasks import Classify
@@ -17,7 +17,7 @@ from regard.text import BPE, Characters, MaskFilling, WordPiece
 from tests.command import regard as command
 from tests.images.make import write_classes
 
-SMALL = ["--steps", 2, "--model.width", 16, "--model.layers", 1, "--model.heads", 2, "--training.batch", 4]
+SMALL = ["--steps", 2, "--model.width", 16, "--model.layers", 1, "--model.heads", 2, "--training.batch_size", 4]
 AUTO = {
     "lm": "AutoModelForCausalLM",
     "fill": "AutoModelForMaskedLM",
@@ -45,7 +45,7 @@ def test_an_encoder_reads_texts_as_it_has_learned_to(kind, tmp_path):
     torch.manual_seed(0)
     tokenizer = kind.train(["the cat sat on the mat, and it rained"] * 9)
     texts = ["the cat sat", "it rained and rained on the cat", ""]
-    head, labels = NameLabel(labels=2), ("dry", "wet")
+    head, labels = ClassifierHead(labels=2), ("dry", "wet")
     config = BERT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, position=Learned(64), head=head)
     model = config.build()
     for parameter in model.parameters():

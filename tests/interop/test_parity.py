@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.interop.huggingface import read, write
-from regard.parts import Padding, Places, listen
+from regard.parts import Padding, Positions, listen
 from tests.interop.families import ALL, CAUSAL, ENCODERS, PICTURES, VOCAB, reload, save
 
 CLOSE = 1e-5
@@ -121,14 +121,14 @@ def test_left_padding_with_places(tmp_path: Path) -> None:
         places = (valid.long().cumsum(1) - 1).clamp(min=0)
         with torch.no_grad():
             logits = theirs(given, attention_mask=valid.long(), position_ids=places).logits
-            mine = read(tmp_path / name).model(given, Padding(valid), Places(places))
+            mine = read(tmp_path / name).model(given, Padding(valid), Positions(places))
         assert (logits - mine)[valid].abs().max() < CLOSE
 
 
 def test_cached_decoding_equals_theirs(tmp_path: Path) -> None:
     theirs = save("llama-biases-linear", tmp_path)
     model, given = read(tmp_path).model, tokens(2, 10)
-    state = model.begin()
+    state = model.init_state()
     with torch.no_grad():
         steps = [model.step(given[:, place : place + 1], state)[0] for place in range(10)]
         assert (torch.cat(steps, 1) - theirs(given).logits).abs().max() < CLOSE

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from regard.core.errors import ConfigError, UserError
 from regard.interop.huggingface import read, write
 from regard.interop.image_task import write_image_task
-from regard.models import BERT, GPT, NPT, GiveStates, Transformer, ViT
+from regard.models import BERT, GPT, NPT, NoHead, Transformer, ViT
 from regard.parts import (
     ALiBi,
     BigBird,
@@ -51,14 +51,14 @@ PLAIN_VIT = ViT(labels=2, width=8, layers=1, heads=2, image=8, patch=4)
         (replace(GPT2, norm=RMSNorm()), "norm"),
         (replace(GPT2, wiring=PostNorm()), "wiring"),
         (replace(GPT2, bias=False), "bias"),
-        (replace(GPT2, key_heads=1), "heads"),
+        (replace(GPT2, kv_heads=1), "heads"),
         (replace(GPT2, query_norm=RMSNorm()), "query_norm"),
         (replace(GPT2, attention=Full(scale=0.3)), "attention.scale"),
         (replace(GPT2, position=ALiBi()), "position"),
         (replace(LLAMA, feed=SquaredReLU()), "feed"),
         (replace(LLAMA, query_bias=True), "bias"),
         (replace(LLAMA, attention=Full(scale=1.0)), "attention.scale"),
-        (replace(PLAIN_BERT, head=GiveStates()), "head"),
+        (replace(PLAIN_BERT, head=NoHead()), "head"),
         (replace(PLAIN_BERT, wiring=PreNorm()), "wiring"),
         (replace(PLAIN_BERT, feed=ReLU()), "feed"),
         (replace(PLAIN_VIT, pool=Mean()), "pool"),
@@ -82,7 +82,7 @@ def test_parts_that_transformers_lacks(config: Any, part: str, tmp_path: Path) -
         GPT2,
         replace(GPT2, feed=SquaredReLU(12), tied=False),
         LLAMA,
-        replace(LLAMA, feed=GeGLU(), key_heads=1, size=6, query_bias=None, bias=True),
+        replace(LLAMA, feed=GeGLU(), kv_heads=1, head_size=6, query_bias=None, bias=True),
         GPT(vocab=8, width=8, layers=1, heads=2),
         PLAIN_BERT,
         PLAIN_VIT,

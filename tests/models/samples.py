@@ -14,13 +14,13 @@ from regard.models import (
     GPT,
     NPT,
     RNN,
+    RNNLM,
+    ClassifierHead,
     DecoderOnly,
     FromSource,
     InContext,
     Model,
-    NameLabel,
-    RNNReader,
-    RNNWriter,
+    RNNClassifier,
     Transformer,
     ViT,
 )
@@ -40,18 +40,18 @@ BASES: dict[type, Any] = {
     ViT: ViT(labels=4, image=20, **SIZES),
     NPT: NPT(categories=COLUMNS, **SIZES),
     RNN: RNN(vocab=VOCAB, width=16, layers=2),
-    RNNWriter: RNNWriter(vocab=VOCAB, width=16, layers=2),
-    RNNReader: RNNReader(vocab=VOCAB, width=16, layers=2, head=NameLabel(3, "mean")),
-    InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking=2, quantiles=5, dropout=0.1, **SIZES),
+    RNNLM: RNNLM(vocab=VOCAB, width=16, layers=2),
+    RNNClassifier: RNNClassifier(vocab=VOCAB, width=16, layers=2, head=ClassifierHead(3, "mean")),
+    InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking_rows=2, quantiles=5, dropout=0.1, **SIZES),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
-    GPT: [{"tied": False}, {"key_heads": 1}, {"bias": False, "size": 4}],
+    GPT: [{"tied": False}, {"kv_heads": 1}, {"bias": False, "head_size": 4}],
     DecoderOnly: [{"tied": False}, {"pairs": True}, {"cap": 2.0}],
-    BERT: [{"head": NameLabel(3)}, {"head": NameLabel(3, "mean")}, {"head": NameLabel(3, "max")}],
-    Transformer: [{"target_vocab": 7, "decoder_layers": 1, "tied": False}, {"logit_bias": True, "key_heads": 1}],
+    BERT: [{"head": ClassifierHead(3)}, {"head": ClassifierHead(3, "mean")}, {"head": ClassifierHead(3, "max")}],
+    Transformer: [{"target_vocab": 7, "decoder_layers": 1, "tied": False}, {"logit_bias": True, "kv_heads": 1}],
     RNN: [{"target_vocab": 7}, {"tied": False}, {"layers": 1}],
-    RNNWriter: [{"tied": False}, {"layers": 1}],
-    RNNReader: [{"head": NameLabel(3, "max")}, {"layers": 1}],
+    RNNLM: [{"tied": False}, {"layers": 1}],
+    RNNClassifier: [{"head": ClassifierHead(3, "max")}, {"layers": 1}],
 }
 
 
@@ -110,23 +110,23 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
     tokens = torch.randint(VOCAB, (batch, longest))
     places = tree_places(lengths) if needs_tree(config) else None
     match config:
-        case GPT() | RNNWriter():
+        case GPT() | RNNLM():
             return {"tokens": tokens}
         case BERT():
-            return {"tokens": tokens, "valid": valid, "segments": torch.randint(2, tokens.shape), "places": places}
-        case RNNReader():
+            return {"tokens": tokens, "valid": valid, "segments": torch.randint(2, tokens.shape), "positions": places}
+        case RNNClassifier():
             return {"tokens": tokens, "valid": valid}
         case Transformer() | RNN() | DecoderOnly():
             target = torch.randint(getattr(config, "target_vocab", None) or VOCAB, (batch, 8))
             given = {"source": tokens, "target": target, "source_valid": valid}
-            return given | ({"source_places": places} if isinstance(config, Transformer) else {})
+            return given | ({"source_positions": places} if isinstance(config, Transformer) else {})
         case ViT():
             return {"images": torch.randn(batch, 1, config.image, config.image)}
         case NPT():
             cells = torch.stack(
                 [torch.randn(batch, longest), *(torch.randint(n, (batch, longest)) for n in COLUMNS[1:])], -1
             )
-            return {"cells": cells, "hidden": torch.rand(cells.shape) < 0.3, "valid": valid}
+            return {"cells": cells, "masked": torch.rand(cells.shape) < 0.3, "valid": valid}
         case InContext():
             return table_inputs(classes=3)
     raise NotImplementedError(f"say what {type(config).__name__} is given")
@@ -138,7 +138,8 @@ def table_inputs(classes: int) -> dict[str, Any]:
     target = torch.randint(classes, (3, 15)).float() if classes else torch.randn(3, 15)
     category = torch.tensor([[False, False, True, False]]).expand(3, -1)
     values[:, :, 2] = torch.randint(5, (3, 23))
-    return {"values": values, "category": category, "target": target, "classes": classes, "codes": torch.randn(3, 4, 8)}
+    codes = torch.randn(3, 4, 8)
+    return {"values": values, "category": category, "target": target, "classes": classes, "column_codes": codes}
 
 
 def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
@@ -146,11 +147,11 @@ def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
     own = {}
     for name, value in given.items():
         if isinstance(value, Tensor) and name not in ("valid", "source_valid"):
-            padded = name in ("tokens", "segments", "source", "cells", "hidden")
+            padded = name in ("tokens", "segments", "source", "cells", "masked")
             own[name] = value[row : row + 1, :length] if padded else value[row : row + 1]
         elif isinstance(value, int):
             own[name] = value
-        elif name in ("places", "source_places") and value is not None:
+        elif name in ("positions", "source_positions") and value is not None:
             own[name] = tree_places([length])
     return own
 
@@ -186,7 +187,7 @@ class Writer:
         return self.model(self.source["source"], tokens, *list(self.source.values())[1:])
 
     def begin(self) -> Any:
-        return self.model.begin(*self.source.values())
+        return self.model.init_state(*self.source.values())
 
     def tokens(self, length: int) -> Tensor:
         return torch.randint(self.vocab, (3, length))

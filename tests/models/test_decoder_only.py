@@ -9,7 +9,7 @@ import torch
 
 from regard.decode import Beam, greedy
 from regard.models import DecoderOnly
-from regard.parts import ALiBi, BigBird, Buckets, Compressed, Full, Learned, Relative, Rotary, Window
+from regard.parts import ALiBi, BigBird, Compressed, Full, Learned, Rotary, Shaw, T5Bias, Window
 from tests.helpers import close, valid_of
 
 START, END, VOCAB = 1, 2, 12
@@ -19,8 +19,8 @@ MODELS = {
     "full": BASE,
     "window and compressed": PAPER,
     "compressed": replace(BASE, attention=Compressed(stride=4), layers=3),
-    "bigbird": replace(BASE, attention=BigBird(block=2, random=1), position=Buckets(count=8, far=20)),
-    "relative": replace(BASE, attention=Window(reach=5), position=Relative(reach=3)),
+    "bigbird": replace(BASE, attention=BigBird(block=2, random=1), position=T5Bias(count=8, far=20)),
+    "relative": replace(BASE, attention=Window(reach=5), position=Shaw(reach=3)),
     "alibi": replace(BASE, position=ALiBi()),
     "pairs": replace(BASE, position=Learned(length=64), pairs=True, tied=False, cap=3.0),
 }
@@ -61,7 +61,7 @@ def test_steps_from_a_state_of_unequal_sources_are_the_full_pass(config):
     """Several tokens and single ones, with rows that leave and fork in between."""
     model = build(config)
     source, target, valid = torch.randint(VOCAB, (6, 9)), torch.randint(VOCAB, (6, 12)), valid_of(LENGTHS)
-    whole, state = model(source, target, valid), model.begin(source, valid)
+    whole, state = model(source, target, valid), model.init_state(source, valid)
     answers, state = model.step(target[:, :4], state)
     close(answers, whole[:, :4])
     rows = torch.tensor([5, 0, 0, 3, 1])  # two are gone, one is there twice, and one length with them
@@ -77,8 +77,8 @@ def test_greedy_writing_equals_recomputing_everything_for_each_token(config):
     model = build(config)
     source, valid = torch.randint(3, VOCAB, (6, 9)), valid_of(LENGTHS)
     with torch.no_grad():
-        model.writer.words.table.weight[END] *= 1.5  # so that some rows end early
-        written = greedy(model, model.begin(source, valid), 6, START, END, longest=8)
+        model.writer.embedding.table.weight[END] *= 1.5  # so that some rows end early
+        written = greedy(model, model.init_state(source, valid), 6, START, END, max_tokens=8)
         for row in range(6):
             alone, expected = source[row : row + 1, valid[row]], [START]
             while len(expected) <= 8:
@@ -93,10 +93,10 @@ def test_greedy_writing_equals_recomputing_everything_for_each_token(config):
 def test_a_beam_finds_the_same_in_a_batch_as_alone(config):
     model = build(config)
     source, valid = torch.randint(3, VOCAB, (6, 9)), valid_of(LENGTHS)
-    together = Beam(width=3).search(model, model.begin(source, valid), 6, START, END, 6)
+    together = Beam(width=3).search(model, model.init_state(source, valid), 6, START, END, 6)
     for row, length in enumerate(LENGTHS):
         alone = source[row : row + 1, :length]
-        [found] = Beam(width=3).search(model, model.begin(alone), 1, START, END, 6)
+        [found] = Beam(width=3).search(model, model.init_state(alone), 1, START, END, 6)
         assert [text.tokens for text in together[row]] == [text.tokens for text in found]
         assert [text.score for text in together[row]] == pytest.approx([text.score for text in found], abs=1e-4)
 
@@ -104,9 +104,11 @@ def test_a_beam_finds_the_same_in_a_batch_as_alone(config):
 def test_the_source_is_not_scored():
     """Only target places meet the vocabulary: for a long source the rest would be most of the work."""
     model, scored = build(BASE), []
-    model.writer.words.logits = lambda states: scored.append(states.shape[1]) or torch.zeros(*states.shape[:2], VOCAB)
+    model.writer.embedding.logits = lambda states: (
+        scored.append(states.shape[1]) or torch.zeros(*states.shape[:2], VOCAB)
+    )
     model(torch.randint(VOCAB, (2, 50)), torch.randint(VOCAB, (2, 3)))
-    model.step(torch.randint(VOCAB, (2, 1)), model.begin(torch.randint(VOCAB, (2, 50))))
+    model.step(torch.randint(VOCAB, (2, 1)), model.init_state(torch.randint(VOCAB, (2, 50))))
     assert scored == [3, 1]
 
 

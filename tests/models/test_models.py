@@ -12,7 +12,7 @@ from torch import nn
 
 from regard.core.config import from_dict, from_yaml, to_dict, to_yaml
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, InContext, Model, RNNReader, RNNWriter, Transformer, ViT
+from regard.models import BERT, GPT, NPT, RNN, RNNLM, DecoderOnly, InContext, Model, RNNClassifier, Transformer, ViT
 from regard.parts import (
     BigBird,
     Experts,
@@ -22,11 +22,11 @@ from regard.parts import (
     MultiHead,
     NoNorm,
     NoPosition,
-    Packed,
     Padding,
-    Places,
+    Positions,
     RMSNorm,
     Rotary,
+    SameDocument,
     Tree,
     Window,
     listen,
@@ -63,12 +63,12 @@ def test_answers_have_their_shape(config):
         assert shapes == [(3, 23, max(count, 1)) for count in COLUMNS]
     elif isinstance(config, ViT):
         assert shapes == [(3, 4)]
-    elif isinstance(config, RNNReader):
+    elif isinstance(config, RNNClassifier):
         assert shapes == [(3, 3)]
     elif isinstance(config, InContext):
         assert shapes == [(3, 23 - 15, 3)]
     else:
-        assert shapes == [(3, 23 if isinstance(config, GPT | BERT | RNNWriter) else 8, VOCAB)]
+        assert shapes == [(3, 23 if isinstance(config, GPT | BERT | RNNLM) else 8, VOCAB)]
 
 
 @every_model
@@ -190,7 +190,7 @@ def test_every_setting_reaches_the_model(config):
 
 @pytest.mark.parametrize("kind", [GPT, BERT, Transformer, DecoderOnly, ViT, NPT])
 def test_the_settings_of_the_trunk_reach_every_attention(kind):
-    settings = {"heads": 4, "key_heads": 2, "size": 3, "bias": False, "query_norm": RMSNorm(), "dropout": 0.3}
+    settings = {"heads": 4, "kv_heads": 2, "head_size": 3, "bias": False, "query_norm": RMSNorm(), "dropout": 0.3}
     position = NoPosition()  # three numbers make no pairs
     model = replace(BASES[kind], **settings, position=position).build()
     for heads in (module for module in model.modules() if isinstance(module, MultiHead)):
@@ -241,7 +241,7 @@ def test_two_models_of_one_config_share_no_weights(config):
 @pytest.mark.parametrize("kind", [GPT, Transformer])
 def test_tied_words_share_one_table(kind):
     tied, apart = ({name for name, _ in kind(vocab=VOCAB, tied=t).build().named_parameters()} for t in (True, False))
-    assert apart - tied == {"words.head"}
+    assert apart - tied == {"embedding.head"}
 
 
 def test_a_model_that_ends_its_position_table_says_so_before_it_fails():
@@ -252,7 +252,7 @@ def test_a_model_that_ends_its_position_table_says_so_before_it_fails():
 
 @pytest.mark.parametrize(
     ("kind", "setting"),
-    [(Transformer, "decoder_layers"), (RNN, "layers"), (RNNWriter, "layers"), (RNNReader, "layers"),
+    [(Transformer, "decoder_layers"), (RNN, "layers"), (RNNLM, "layers"), (RNNClassifier, "layers"),
      (InContext, "cell_layers"), (Experts, "count")],
 )  # fmt: skip
 def test_more_layers_or_experts_than_could_be_meant_are_refused(kind, setting):
@@ -261,7 +261,7 @@ def test_more_layers_or_experts_than_could_be_meant_are_refused(kind, setting):
 
 
 def test_what_is_hidden_inside_a_text_does_not_reach_a_recurrent_reader():
-    model, tokens = build(BASES[RNNReader]), torch.randint(VOCAB, (2, 9))
+    model, tokens = build(BASES[RNNClassifier]), torch.randint(VOCAB, (2, 9))
     shown = torch.tensor([[True, True, False, True, True, False, True, False, False], [False] * 9])
     other = torch.where(shown, tokens, (tokens + 1) % VOCAB)
     assert torch.equal(model(tokens, shown), model(other, shown))
@@ -294,7 +294,7 @@ def test_gpt_reads_a_packed_row_as_its_texts():
     tokens = torch.randint(VOCAB, (1, sum(lengths)))
     segment = torch.arange(3).repeat_interleave(torch.tensor(lengths))[None]
     index = torch.cat([torch.arange(length) for length in lengths])[None]
-    packed = model(tokens, Packed(segment), Places(index))
+    packed = model(tokens, SameDocument(segment), Positions(index))
     close(packed, torch.cat([model(text) for text in tokens.split(lengths, 1)], 1))
 
 
@@ -302,7 +302,7 @@ def test_gpt_may_be_given_padding_on_the_left_and_where_its_text_begins():
     model, tokens = build(BASES[GPT]), torch.randint(VOCAB, (1, 6))
     padded = torch.cat([torch.zeros(1, 3, dtype=torch.long), tokens], 1)
     valid, index = torch.arange(9)[None] >= 3, (torch.arange(9) - 3).clamp(min=0)[None]
-    close(model(padded, Padding(valid), Places(index))[:, 3:], model(tokens))
+    close(model(padded, Padding(valid), Positions(index))[:, 3:], model(tokens))
 
 
 class TestTable:
@@ -312,7 +312,7 @@ class TestTable:
 
     def test_the_value_of_a_hidden_cell_is_never_read(self):
         model = build(BASES[NPT])
-        unknown = self.given["cells"].masked_fill(self.given["hidden"], torch.nan)
+        unknown = self.given["cells"].masked_fill(self.given["masked"], torch.nan)
         for one, other in zip(model(**self.given), model(**self.given | {"cells": unknown}), strict=True):
             assert torch.equal(one, other)
 
@@ -331,16 +331,16 @@ class TestTable:
 
     def test_rows_that_were_read_once_answer_others_like_all_at_once(self):
         """New rows see the known ones, and are seen by nobody."""
-        model, (cells, hidden) = build(BASES[NPT]).eval(), (self.given["cells"], self.given["hidden"])
-        whole = model(cells, hidden, (torch.arange(23) < 17).expand(2, -1))
-        kept = model.read(cells[:, :17], hidden[:, :17])
+        model, (cells, masked) = build(BASES[NPT]).eval(), (self.given["cells"], self.given["masked"])
+        whole = model(cells, masked, (torch.arange(23) < 17).expand(2, -1))
+        context = model.encode_context(cells[:, :17], masked[:, :17])
         for rows in (slice(17, 23), slice(19, 20)):
-            for told, expected in zip(model.answer(kept, cells[:, rows], hidden[:, rows]), whole, strict=True):
-                close(told, expected[:, rows])
+            for predicted, expected in zip(model.predict(context, cells[:, rows], masked[:, rows]), whole, strict=True):
+                close(predicted, expected[:, rows])
 
     def test_columns_are_told_apart(self):
         model = build(NPT(categories=(0, 0), width=16, layers=1, heads=2))
-        cells, hidden = torch.randn(1, 4, 2), torch.zeros(1, 4, 2).bool()
-        one, other = model(cells, hidden), model(cells.flip(-1), hidden)
+        cells, masked = torch.randn(1, 4, 2), torch.zeros(1, 4, 2).bool()
+        one, other = model(cells, masked), model(cells.flip(-1), masked)
         assert not torch.allclose(one[0], other[0])
         assert not torch.allclose(one[0], other[1])

@@ -21,7 +21,7 @@ def shuffled_and_not(position) -> tuple[torch.Tensor, torch.Tensor]:
     model = build(replace(BASES[BERT], position=position))
     tokens, order = torch.randperm(VOCAB)[None], torch.randperm(VOCAB)
     places = tree_places([VOCAB])  # the places stay where they are: only the words move
-    return model(tokens[:, order], places=places), model(tokens, places=places)[:, order]
+    return model(tokens[:, order], positions=places), model(tokens, positions=places)[:, order]
 
 
 def test_attention_without_positions_sees_a_bag_of_words():
@@ -111,7 +111,7 @@ def test_a_learned_position_beyond_its_table_names_both_lengths_and_a_sinusoid_g
 
 def test_a_learned_position_runs_out_while_decoding_too():
     model = build(replace(BASES[GPT], position=Learned(length=5)))
-    _, state = model.step(torch.zeros(1, 5, dtype=torch.long), model.begin())
+    _, state = model.step(torch.zeros(1, 5, dtype=torch.long), model.init_state())
     with pytest.raises(ConfigError, match=r"6.*\b5\b"):
         model.step(torch.zeros(1, 1, dtype=torch.long), state)
 

@@ -48,9 +48,9 @@ def test_a_selected_state_goes_on_with_the_selected_rows(config):
     for name, value in writer.source.items():
         if isinstance(value, torch.Tensor):
             writer.source[name] = value[rows]
-    if writer.source.get("source_places") is not None:
-        places = writer.source["source_places"]
-        writer.source["source_places"] = replace(places, depth=places.depth[rows], distance=places.distance[rows])
+    if writer.source.get("source_positions") is not None:
+        places = writer.source["source_positions"]
+        writer.source["source_positions"] = replace(places, depth=places.depth[rows], distance=places.distance[rows])
     whole = writer(torch.cat([tokens[rows], more], 1))
     close(answers, whole[:, 5:6], 2e-5)
     close(again, whole[first, 6:], 2e-5)
@@ -66,10 +66,10 @@ def test_many_sources_are_read_in_groups_and_answered_as_alone(in_order):
     lengths = lengths.sort().values if in_order else lengths
     source, valid = torch.randint(30, (rows, 12)), torch.arange(12) < lengths[:, None]
     target = torch.randint(30, (rows, 4))
-    answers, _ = model.step(target, model.begin(source, valid))
+    answers, _ = model.step(target, model.init_state(source, valid))
     close(answers, model(source, target, valid), 2e-5)
     with listen(model) as heard:
-        model.begin(source, valid)
+        model.init_state(source, valid)
     assert heard["encoder.0.attend.pattern"].shape == (rows, 2, 12, 12)
 
 

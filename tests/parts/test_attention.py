@@ -8,7 +8,7 @@ from jaxtyping import TypeCheckError
 from torch import Tensor
 
 from regard.core.errors import ConfigError
-from regard.parts import Attention, BigBird, Causal, Full, Given, MultiHead, Packed, Padding
+from regard.parts import Attention, BigBird, Causal, Full, MaskTensor, MultiHead, Padding, SameDocument
 from regard.parts.attention.base import everywhere
 from tests.helpers import (
     bias_of,
@@ -172,7 +172,7 @@ def test_packed_texts_read_as_they_do_separately(config, causal, biased):
     lengths = [12, 24, 11]  # a slot of memory-compressed attention must not span two texts
     q, k, v = lookup(sum(lengths), batch=1)
     segment = torch.arange(3).repeat_interleave(torch.tensor(lengths))[None]
-    mask = Packed(segment) & Causal() if causal else Packed(segment)
+    mask = SameDocument(segment) & Causal() if causal else SameDocument(segment)
     packed = attend(q, k, v, mask, bias)
     separate = [
         attend(*text, Causal() if causal else None, bias)
@@ -185,7 +185,7 @@ def test_packed_texts_read_as_they_do_separately(config, causal, biased):
 @pytest.mark.parametrize("lengths", [[12, 24, 11], [7, 1, 40]])
 def test_no_text_looks_into_another_it_is_packed_with(config, lengths):
     attend, (q, k, v) = build_attention(config), lookup(sum(lengths), batch=1)
-    mask = Packed(torch.arange(3).repeat_interleave(torch.tensor(lengths))[None])
+    mask = SameDocument(torch.arange(3).repeat_interleave(torch.tensor(lengths))[None])
     found = attend(q, k, v, mask)
     first = lengths[0]
     for x in (k, v):
@@ -224,7 +224,7 @@ def test_a_written_out_mask_equals_the_rule_that_wrote_it(causal):
     """No attention may need to know a mask's class to be right."""
     index = torch.arange(20)
     rule = (Causal() & Padding(valid_of([20, 9, 1]))) if causal else Padding(valid_of([20, 9, 1]))
-    given = Given(rule.at(index[:, None], index[None, :]))
+    given = MaskTensor(rule.at(index[:, None], index[None, :]))
     attend, (q, k, v) = build_attention(Full()), lookup(20)
     close(attend(q, k, v, given), attend(q, k, v, rule))
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.parts import Cache, Causal, KeyValues, MultiHead, Padding, Places, Rotary
+from regard.parts import Cache, Causal, KVCache, MultiHead, Padding, Positions, Rotary
 from tests.helpers import HEADS, SIZE, WIDTH, close, valid_of
 
 
@@ -19,7 +19,7 @@ def some(length: int, batch: int = 3) -> tuple[torch.Tensor, torch.Tensor]:
 )
 def test_a_cache_is_a_list_that_grows_and_is_reordered(capacity, moves):
     """A whole number appends that many tokens; a list of rows reorders, repeats and drops."""
-    cache, keys, values = KeyValues(capacity), *some(0)
+    cache, keys, values = KVCache(capacity), *some(0)
     for move in moves:
         if isinstance(move, int):
             new = some(move)
@@ -38,7 +38,7 @@ def test_a_cache_is_a_list_that_grows_and_is_reordered(capacity, moves):
 
 
 def test_a_batch_may_shrink_and_grow_on():
-    cache = KeyValues(2)
+    cache = KVCache(2)
     first, then = some(2), some(3, batch=1)
     cache.append(*first)
     cache.select(torch.tensor([1]))
@@ -46,7 +46,7 @@ def test_a_batch_may_shrink_and_grow_on():
 
 
 def test_room_is_laid_out_ahead_and_not_made_for_each_token():
-    cache = KeyValues(16)
+    cache = KVCache(16)
     places = {cache.append(*some(1))[0].data_ptr() for _ in range(16)}
     assert len(places) == 1
 
@@ -60,18 +60,18 @@ def test_a_cache_counts_what_it_has_read():
     assert cache.select(torch.tensor([2, 0])).own[1].stored()[0].shape[0] == 2
 
 
-@pytest.mark.parametrize("key_heads", [None, 1])
-def test_heads_read_token_by_token_what_they_read_at_once(key_heads):
-    heads, x = MultiHead(WIDTH, HEADS, key_heads=key_heads), torch.randn(3, 9, WIDTH)
-    code, cache = Rotary().build(WIDTH, HEADS, SIZE, True), KeyValues(2)
-    whole = heads(x, None, Causal(), code, Places.counting(9))
+@pytest.mark.parametrize("kv_heads", [None, 1])
+def test_heads_read_token_by_token_what_they_read_at_once(kv_heads):
+    heads, x = MultiHead(WIDTH, HEADS, kv_heads=kv_heads), torch.randn(3, 9, WIDTH)
+    code, cache = Rotary().build(WIDTH, HEADS, SIZE, True), KVCache(2)
+    whole = heads(x, None, Causal(), code, Positions.counting(9))
     for start, end in [(0, 4), (4, 5), (5, 9)]:
-        part = heads(x[:, start:end], None, Causal(), code, Places.counting(end - start, start), cache)
+        part = heads(x[:, start:end], None, Causal(), code, Positions.counting(end - start, start), cache)
         close(part, whole[:, start:end])
 
 
 def test_a_memory_is_projected_once():
-    heads, memory, cache = MultiHead(WIDTH, HEADS), torch.randn(3, 7, WIDTH), KeyValues(1)
+    heads, memory, cache = MultiHead(WIDTH, HEADS), torch.randn(3, 7, WIDTH), KVCache(1)
     x, mask = torch.randn(3, 4, WIDTH), Padding(valid_of([7, 3, 1]))
     whole = heads(x, memory, mask)
     calls = []

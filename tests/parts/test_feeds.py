@@ -86,7 +86,7 @@ def dense_mixture(experts: MixtureOfExperts, tokens: Tensor) -> tuple[Tensor, li
     answers, visits = [], []
     for token in tokens:
         affinity = (experts.router.weight @ token).softmax(-1)
-        leaning = (affinity + experts.lean).tolist()
+        leaning = (affinity + experts.router_bias).tolist()
         chosen = sorted(range(len(leaning)), key=lambda number: -leaning[number])[: experts.active]
         weights = affinity[chosen] / (affinity[chosen].sum() if experts.active > 1 else 1)
         found = [experts.experts[number](token[None])[0] for number in chosen]
@@ -98,7 +98,7 @@ def dense_mixture(experts: MixtureOfExperts, tokens: Tensor) -> tuple[Tensor, li
 @pytest.mark.parametrize("active", [1, 2, 5])
 def test_experts_are_the_mixture_of_a_loop_and_lose_no_token(active):
     experts, tokens = Experts(count=5, active=active).build(WIDTH).eval(), torch.randn(50, WIDTH)
-    experts.lean.normal_(std=0.2)  # balance must steer the choice and not the mixture
+    experts.router_bias.normal_(std=0.2)  # balance must steer the choice and not the mixture
     expected, _ = dense_mixture(experts, tokens)
     close(experts(tokens.view(5, 10, WIDTH)), expected.view(5, 10, WIDTH))
 
@@ -108,7 +108,7 @@ def test_a_choice_among_experts_that_nobody_wants_is_still_a_mixture():
     experts = Experts(count=3, active=2).build(WIDTH).eval()
     torch.nn.init.zeros_(experts.router.weight)
     experts.router.weight.data[2] = 200.0
-    experts.lean[:2] = 5.0
+    experts.router_bias[:2] = 5.0
     token = torch.ones(1, WIDTH)
     close(experts(token), (experts.experts[0](token) + experts.experts[1](token)) / 2)
 
@@ -140,7 +140,7 @@ def loads(experts: MixtureOfExperts, tokens: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("active", [1, 2])
 def test_training_evens_out_the_load(active):
-    experts, tokens = Experts(count=4, active=active, nudge=0.004).build(WIDTH), torch.randn(100, WIDTH)
+    experts, tokens = Experts(count=4, active=active, bias_rate=0.004).build(WIDTH), torch.randn(100, WIDTH)
     tokens += 2 * experts.router.weight[0] / experts.router.weight[0].norm()  # everybody's favourite
     before = loads(experts, tokens)
     for _ in range(300):
@@ -153,10 +153,10 @@ def test_training_evens_out_the_load(active):
 def test_only_training_moves_the_lean():
     experts = Experts().build(WIDTH).eval()
     experts(torch.randn(9, WIDTH))
-    assert not experts.lean.any()
+    assert not experts.router_bias.any()
     experts.train()(torch.randn(9, WIDTH))
-    assert experts.lean.any()
-    assert "lean" in experts.state_dict()  # a resumed run goes on with the balance it had
+    assert experts.router_bias.any()
+    assert "router_bias" in experts.state_dict()  # a resumed run goes on with the balance it had
 
 
 @pytest.mark.parametrize(("count", "active"), [(4, 0), (4, 5), (0, 1)])

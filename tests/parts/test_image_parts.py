@@ -5,7 +5,7 @@ import torch
 
 from regard.core.errors import ConfigError
 from regard.models import BERT, ViT
-from regard.parts import ClassToken, Convolutions, Grid, Mean, NoStem, Places, Query
+from regard.parts import ClassToken, Convolutions, Grid, Mean, NoStem, Positions, Query
 from regard.parts.positions.sinusoid import waves
 from tests.helpers import close
 
@@ -14,7 +14,7 @@ SMALL = {"labels": 3, "image": 12, "patch": 4, "width": 16, "layers": 1, "heads"
 
 def test_grid_positions_say_row_and_column_and_nothing_of_what_stands_before():
     code = Grid(columns=3, before=2).build(16, 2, 8, causal=False)
-    added = code.embed(torch.zeros(1, 14, 16), Places.counting(14))[0]
+    added = code.embed(torch.zeros(1, 14, 16), Positions.counting(14))[0]
     close(added[:2], torch.zeros(2, 16))
     for patch in range(12):
         row, column = divmod(patch, 3)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.parts import Causal, Given, Mask, Nearby, Packed, Padding, Prefix
+from regard.parts import Causal, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
 from regard.parts.masks import join
 
 BATCH, LENGTH = 2, 6
@@ -34,8 +34,8 @@ RULES = {
     "nearby": (Nearby(2), lambda row, q, k: q - 1 <= k <= q + 1),
     "padding": (Padding(VALID), lambda row, q, k: bool(VALID[row, k])),
     "prefix": (Prefix(PREFIX), lambda row, q, k: k < PREFIX[row]),
-    "packed": (Packed(SEGMENT), lambda row, q, k: SEGMENT[row, q] == SEGMENT[row, k]),
-    "given": (Given(WRITTEN), lambda row, q, k: bool(WRITTEN[row, q, k])),
+    "packed": (SameDocument(SEGMENT), lambda row, q, k: SEGMENT[row, q] == SEGMENT[row, k]),
+    "given": (MaskTensor(WRITTEN), lambda row, q, k: bool(WRITTEN[row, q, k])),
 }
 
 

@@ -13,13 +13,13 @@ from regard.parts import (
     Causal,
     Compressed,
     Full,
-    Given,
     LayerNorm,
     Linformer,
+    MaskTensor,
     MultiHead,
     NoPosition,
     Padding,
-    Places,
+    Positions,
     PostNorm,
     PreNorm,
     ReLU,
@@ -57,7 +57,7 @@ def test_full_attention_is_scaled_dot_product_attention(queries, biased):
     q = q[..., -queries:, :]
     written = torch.rand(3, 20, 20) < 0.7
     bias = bias_of(some_bias()) if biased else None
-    found = build_attention(Full())(q, k, v, Given(written), bias)
+    found = build_attention(Full())(q, k, v, MaskTensor(written), bias)
     index = torch.arange(20)
     terms = torch.zeros(3, 1, queries, 20).masked_fill(~written[:, None, -queries:], -torch.inf)
     if bias is not None:
@@ -129,16 +129,16 @@ def test_a_block_is_torchs_layer(feed, name, wiring, cross, causal):
         close(ours(x, mask), theirs(x, future, ~valid), 1e-4)
 
 
-@pytest.mark.parametrize("key_heads", [1, 2])
-def test_grouped_heads_equal_full_heads_with_repeated_weights(key_heads):
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_grouped_heads_equal_full_heads_with_repeated_weights(kv_heads):
     heads, width = 4, 4 * SIZE
-    grouped, full = MultiHead(width, heads, key_heads=key_heads), MultiHead(width, heads)
+    grouped, full = MultiHead(width, heads, kv_heads=kv_heads), MultiHead(width, heads)
     weights = grouped.state_dict()
     for name in ("key.weight", "key.bias", "value.weight", "value.bias"):
-        by_head = weights[name].unflatten(0, (key_heads, SIZE))
-        weights[name] = by_head.repeat_interleave(heads // key_heads, 0).flatten(0, 1)
+        by_head = weights[name].unflatten(0, (kv_heads, SIZE))
+        weights[name] = by_head.repeat_interleave(heads // kv_heads, 0).flatten(0, 1)
     full.load_state_dict(weights)
-    x, code, places = torch.randn(3, 9, width), Rotary().build(width, heads, SIZE, True), Places.counting(9)
+    x, code, places = torch.randn(3, 9, width), Rotary().build(width, heads, SIZE, True), Positions.counting(9)
     close(grouped(x, None, Causal(), code, places), full(x, None, Causal(), code, places))
 
 
@@ -181,8 +181,8 @@ def test_compressed_attention_is_a_strided_convolution_and_a_first_slot():
 
 
 def test_heads_must_divide_what_they_share():
-    with pytest.raises(ConfigError, match="heads 4 is not divisible by key_heads 3"):
-        MultiHead(32, 4, key_heads=3)
+    with pytest.raises(ConfigError, match="heads 4 is not divisible by kv_heads 3"):
+        MultiHead(32, 4, kv_heads=3)
     with pytest.raises(ConfigError, match="width 30 is not divisible by heads 4"):
         MultiHead(30, 4)
 
@@ -203,7 +203,7 @@ def test_query_norm_makes_scores_blind_to_the_scale_of_queries_and_keys(norm):
 
 
 def test_a_head_size_of_ones_own_needs_no_division():
-    heads = MultiHead(10, 3, size=8)
+    heads = MultiHead(10, 3, head_size=8)
     assert heads(torch.randn(2, 5, 10)).shape == (2, 5, 10)
     assert heads.query.weight.shape == (24, 10)
 
@@ -211,4 +211,4 @@ def test_a_head_size_of_ones_own_needs_no_division():
 def test_a_position_that_does_nothing_changes_nothing():
     heads, x = MultiHead(WIDTH, HEADS), torch.randn(2, 5, WIDTH)
     code = NoPosition().build(WIDTH, HEADS, SIZE, False)
-    assert torch.equal(heads(x, None, None, code, Places.counting(5)), heads(x))
+    assert torch.equal(heads(x, None, None, code, Positions.counting(5)), heads(x))

@@ -13,22 +13,22 @@ from regard.core.errors import ConfigError, UserError
 from regard.parts import (
     ALiBi,
     BigBird,
-    Buckets,
     Causal,
     Learned,
     MultiHead,
-    Places,
     Position,
-    Relative,
+    Positions,
     Rotary,
+    Shaw,
     Sinusoid,
+    T5Bias,
     Tree,
     Window,
 )
 from regard.parts.positions import tree_depth, tree_distance
 from regard.parts.positions.alibi import slopes
-from regard.parts.positions.buckets import buckets
 from regard.parts.positions.sinusoid import waves
+from regard.parts.positions.t5_bias import buckets
 from tests.helpers import HEADS, SIZE, WIDTH, close, every_small, name_of, over, tree_places
 
 INDEX = torch.arange(12)
@@ -38,7 +38,7 @@ def build(config, causal: bool = False):
     return config.build(WIDTH, HEADS, SIZE, causal)
 
 
-def written(code, places: Places, q: torch.Tensor) -> torch.Tensor:
+def written(code, places: Positions, q: torch.Tensor) -> torch.Tensor:
     """The bias of every query with every key."""
     index = torch.arange(q.shape[-2])
     return code.bias(places).at(q, index[:, None], index[None, :])
@@ -69,16 +69,16 @@ def test_a_later_start_continues_the_count(config):
     """Decoding from a cache: token 7 alone carries what it carries in its text. (A tree is never continued.)"""
     code, x, turned = build(config), torch.randn(1, 12, WIDTH), torch.randn(1, HEADS, 12, SIZE)
     for start in (0, 7):
-        part, later = slice(start, None), Places.counting(12 - start, start)
-        close(code.embed(x[:, part], later), code.embed(x, Places.counting(12))[:, part])
-        close(code.turn(turned[:, :, part], later), code.turn(turned, Places.counting(12))[:, :, part])
+        part, later = slice(start, None), Positions.counting(12 - start, start)
+        close(code.embed(x[:, part], later), code.embed(x, Positions.counting(12))[:, part])
+        close(code.turn(turned[:, :, part], later), code.turn(turned, Positions.counting(12))[:, :, part])
 
 
 def test_rotary_scores_depend_on_distance_only():
     code, q, k = build(Rotary()), torch.randn(1, 1, 1, SIZE), torch.randn(1, 1, 1, SIZE)
 
     def score(query: int, key: int) -> torch.Tensor:
-        at = [code.turn(x, Places(torch.tensor([[place]]))) for x, place in ((q, query), (k, key))]
+        at = [code.turn(x, Positions(torch.tensor([[place]]))) for x, place in ((q, query), (k, key))]
         return (at[0] * at[1]).sum()
 
     for distance in range(5):
@@ -98,7 +98,7 @@ def test_inside_the_heads_only_distances_count(config):
 
 def test_rotary_keeps_the_length_of_what_it_turns():
     x = torch.randn(2, HEADS, 12, SIZE)
-    close(build(Rotary()).turn(x, Places.counting(12)).norm(dim=-1), x.norm(dim=-1))
+    close(build(Rotary()).turn(x, Positions.counting(12)).norm(dim=-1), x.norm(dim=-1))
 
 
 def test_rotary_turns_each_pair_by_its_own_rate():
@@ -107,7 +107,7 @@ def test_rotary_turns_each_pair_by_its_own_rate():
     number = torch.complex(*x.chunk(2, -1))
     rates = torch.tensor([10000 ** (-2 * pair / SIZE) for pair in range(SIZE // 2)])
     expected = number * torch.exp(1j * INDEX[:, None] * rates)
-    close(build(Rotary()).turn(x, Places.counting(12)), torch.cat([expected.real, expected.imag], -1))
+    close(build(Rotary()).turn(x, Positions.counting(12)), torch.cat([expected.real, expected.imag], -1))
 
 
 def test_alibi_has_the_slopes_of_the_paper():
@@ -124,7 +124,7 @@ def test_alibi_fills_the_gaps_from_twice_as_many(heads):
 
 
 def test_alibi_falls_straight_with_distance():
-    bias = written(build(ALiBi()), Places.counting(12), torch.randn(1, HEADS, 12, SIZE))
+    bias = written(build(ALiBi()), Positions.counting(12), torch.randn(1, HEADS, 12, SIZE))
     for head, slope in enumerate(slopes(HEADS)):
         for query in range(12):
             for key in range(12):
@@ -154,13 +154,13 @@ def test_a_sinusoid_is_the_formula_of_the_paper():
 
 def test_learned_positions_end_with_their_table_and_say_so():
     code = build(Learned(length=6))
-    assert code.embed(torch.zeros(2, 6, WIDTH), Places.counting(6)).shape == (2, 6, WIDTH)
+    assert code.embed(torch.zeros(2, 6, WIDTH), Positions.counting(6)).shape == (2, 6, WIDTH)
     with pytest.raises(ConfigError) as error:
-        code.embed(torch.zeros(2, 7, WIDTH), Places.counting(7))
+        code.embed(torch.zeros(2, 7, WIDTH), Positions.counting(7))
     assert "7" in str(error.value)
     assert "6" in str(error.value)
     with pytest.raises(ConfigError, match="9"):
-        code.embed(torch.zeros(2, 1, WIDTH), Places.counting(1, start=8))
+        code.embed(torch.zeros(2, 1, WIDTH), Positions.counting(1, start=8))
 
 
 @pytest.mark.parametrize("config", [c for c in every_small(Position) if not isinstance(c, Learned)], ids=name_of)
@@ -181,8 +181,8 @@ def test_buckets_are_those_of_t5(count, beyond, both, start):
 
 
 def test_bucket_bias_is_a_lookup_in_its_table():
-    code = build(Buckets(count=8, far=20), causal=True)
-    bias = written(code, Places.counting(12), torch.randn(1, HEADS, 12, SIZE))
+    code = build(T5Bias(count=8, far=20), causal=True)
+    bias = written(code, Positions.counting(12), torch.randn(1, HEADS, 12, SIZE))
     for query in range(12):
         for key in range(12):
             bucket = int(buckets(torch.tensor(key - query), 8, 20, causal=True))
@@ -191,8 +191,8 @@ def test_bucket_bias_is_a_lookup_in_its_table():
 
 def test_relative_bias_is_the_querys_match_with_the_clipped_distance():
     reach, q = 3, torch.randn(2, HEADS, 12, SIZE)
-    code = build(Relative(reach=reach))
-    bias = written(code, Places.counting(12), q)
+    code = build(Shaw(reach=reach))
+    bias = written(code, Positions.counting(12), q)
     for query in range(12):
         for key in range(12):
             vector = code.table[max(-reach, min(reach, key - query)) + reach]
@@ -268,9 +268,9 @@ def test_a_head_outside_the_sentence_is_an_error():
 
 def test_tree_positions_without_a_tree_ask_for_one():
     with pytest.raises(UserError, match="dependency tree"):
-        build(Tree()).embed(torch.zeros(1, 3, WIDTH), Places.counting(3))
+        build(Tree()).embed(torch.zeros(1, 3, WIDTH), Positions.counting(3))
     with pytest.raises(UserError, match="dependency tree"):
-        build(Tree()).bias(Places(torch.arange(3)[None], depth=torch.zeros(1, 3, dtype=torch.long)))
+        build(Tree()).bias(Positions(torch.arange(3)[None], depth=torch.zeros(1, 3, dtype=torch.long)))
     with pytest.raises(ConfigError, match="parse"):
         build(Tree(), causal=True)
 

@@ -39,7 +39,7 @@ def test_the_whole_of_what_is_heard_step_by_step_is_what_is_heard_at_once(model)
     with listen(model) as at_once:
         model(SOURCE, TARGET)
     with listen(model) as by_steps:
-        state = model.begin(SOURCE)
+        state = model.init_state(SOURCE)
         for token in TARGET.split(1, 1):
             _, state = model.step(token, state)
     for name in at_once:
@@ -91,7 +91,7 @@ def test_unwatched_no_pattern_is_built(model, monkeypatch):
 
 def test_decoding_is_heard_step_by_step(model):
     with listen(model) as heard:
-        state = model.begin(SOURCE)
+        state = model.init_state(SOURCE)
         for token in range(3):
             _, state = model.step(TARGET[:, token : token + 1], state)
     assert [pattern.shape[-1] for pattern in heard.every["decoder.0.attend.pattern"]] == [1, 2, 3]

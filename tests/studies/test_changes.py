@@ -6,7 +6,7 @@ import pytest
 from torch import Tensor
 
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, RNN, RNNReader, RNNWriter, Transformer
+from regard.models import BERT, GPT, NPT, RNN, RNNLM, RNNClassifier, Transformer
 from regard.parts import Full, MultiHead, listen
 from regard.studies.ablate.base import SIZES, base_plan
 from regard.studies.ablate.changes import CHANGES, applicable
@@ -44,7 +44,7 @@ def test_most_changes_fit_and_the_others_say_why(task: str, fewest: int):
 def test_recurrence_takes_the_place_of_attention_wherever_there_is_an_order():
     rnn = next(change for change in CHANGES if change.name == "rnn")
     made = {task: applicable(base(task), rnn) for task in ("lm", "translate", "classify", "table")}
-    assert [type(made[task][0].model) for task in ("lm", "translate", "classify")] == [RNNWriter, RNN, RNNReader]  # type: ignore[union-attr]
+    assert [type(made[task][0].model) for task in ("lm", "translate", "classify")] == [RNNLM, RNN, RNNClassifier]  # type: ignore[union-attr]
     assert made["classify"][0].model.head == base("classify").model.head  # type: ignore[union-attr]
     assert made["table"] == (None, "neither rows nor columns of a table stand in an order that an RNN could follow")
 

@@ -18,8 +18,8 @@ SMALL = GPT(vocab=11, width=16, layers=2, heads=2)
     "config",
     [
         SMALL,
-        replace(SMALL, feed=SwiGLU(), key_heads=1, tied=False),
-        replace(SMALL, size=4, norm=RMSNorm(), position=Learned(32), recall=True, pairs=True),
+        replace(SMALL, feed=SwiGLU(), kv_heads=1, tied=False),
+        replace(SMALL, head_size=4, norm=RMSNorm(), position=Learned(32), recall=True, pairs=True),
     ],
     ids=["plain", "gated, shared keys", "narrow heads"],
 )

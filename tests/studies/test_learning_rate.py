@@ -16,7 +16,7 @@ from regard.studies.runner.learning_rate import find_rate, lowest
 
 def search(monkeypatch: pytest.MonkeyPatch, loss_at) -> rates.Rate:
     def run_jobs(folder: StudyFolder, jobs: list[Job], *_: object) -> dict[str, Outcome]:
-        return {job.key: Outcome(loss_at(job.plan.training.optimiser.rate), 1, 1.0) for job in jobs}
+        return {job.key: Outcome(loss_at(job.plan.training.optimiser.lr), 1, 1.0) for job in jobs}
 
     monkeypatch.setattr(rates, "run_jobs", run_jobs)
     plan = base_plan("lm", ("text.txt",), (), None, 1.0)

@@ -70,6 +70,6 @@ def test_a_silent_head_is_one_whose_part_of_the_mixing_is_gone():
         hushed = model(TOKENS)
     torch.testing.assert_close(model(TOKENS), before)
     with torch.no_grad():
-        heads.out.weight[:, 2 * heads.size : 3 * heads.size] = 0
+        heads.out.weight[:, 2 * heads.head_size : 3 * heads.head_size] = 0
     torch.testing.assert_close(model(TOKENS), hushed)
     assert not torch.allclose(hushed, before)

@@ -15,7 +15,7 @@ import matplotlib
 import pytest
 
 from regard.data.text.pair_files import PairFiles
-from regard.run import read_metrics
+from regard.store import read_metrics
 from regard.studies.ablate.base import base_plan
 from regard.studies.distance.costs import Cost
 from regard.studies.distance.recall import Recall, _plan
@@ -30,8 +30,8 @@ from regard.train import AdamW
 from tests.command import regard
 from tests.images.make import write_classes
 
-RATE = "--training.optimiser.rate=0.002"  # is not sought where it is given
-TINY = ["--model.width=16", "--model.layers=1", "--data.length=16", "--training.batch=4", RATE]
+RATE = "--training.optimiser.lr=0.002"  # is not sought where it is given
+TINY = ["--model.width=16", "--model.layers=1", "--data.length=16", "--training.batch_size=4", RATE]
 
 
 @pytest.fixture
@@ -120,9 +120,9 @@ def test_divergence_is_a_result(here: Path):
 
 def test_a_run_without_finite_steps_ends_as_diverged(here: Path):
     """A rate beyond all reason, through the real loop."""
-    words = ["--steps", 40, "--training.clip=null", "--training.schedule=Constant"]
+    words = ["--steps", 40, "--training.grad_clip=null", "--training.schedule=Constant"]
     base = ["study", "ablate", "--task", "lm", "--data", "text.txt", "--out", "s", "--seeds", 1, "--only", "no-norm"]
-    assert regard(*base, *words, *TINY[:-1], "--training.optimiser.rate=1e30") == 1, (
+    assert regard(*base, *words, *TINY[:-1], "--training.optimiser.lr=1e30") == 1, (
         "the base itself diverges, and nothing can be compared"
     )
     outcome = StudyFolder(here / "s").outcome("base-0")
@@ -147,7 +147,7 @@ def test_a_table_is_taken_apart_too(here: Path):
 
 def test_a_scaling_study_foretells_before_it_checks(here: Path, capsys: pytest.CaptureFixture[str]):
     words = ["--data", "text.txt", "--out", "s", "--steps", 16, "--sizes", "4x1", "8x1", "16x1", "16x2"]
-    settings = ["--data.length=16", "--training.batch=4", "--training.optimiser.rate=1e-3", "--model.dropout=0.2"]
+    settings = ["--data.length=16", "--training.batch_size=4", "--training.optimiser.lr=1e-3", "--model.dropout=0.2"]
     assert regard("study", "scale", *words, *settings, "--for-budget", "1e15") == 0
     printed = capsys.readouterr().err
     asked = [float(said) for said in re.findall(r"best for (\S+) operations: [\d,]+ \(.*\) parameters", printed)]
@@ -166,14 +166,14 @@ def test_a_scaling_study_foretells_before_it_checks(here: Path, capsys: pytest.C
     assert json.loads(foretold.read_text())["embedding"] == embeddings.embedding
     assert len(list((here / "s" / "outcomes").iterdir())) == 3 * 4 + 1
     plan = plans[0]
-    assert plan.training.optimiser == AdamW(rate=2.5e-4), "a quarter of the 1e-3 of a width of 4"
+    assert plan.training.optimiser == AdamW(lr=2.5e-4), "a quarter of the 1e-3 of a width of 4"
     assert plan.model.dropout == 0.2
 
 
 def test_scaling_has_a_rate_and_no_dropout_of_its_own(here: Path):
     plans = _sized(_base(Scaling(("text.txt",))), ("64x3", "256x6"))
-    assert plans["64x3"].training.optimiser == AdamW(rate=2e-3)
-    assert plans["256x6"].training.optimiser == AdamW(rate=5e-4), "a quarter for four times the width"
+    assert plans["64x3"].training.optimiser == AdamW(lr=2e-3)
+    assert plans["256x6"].training.optimiser == AdamW(lr=5e-4), "a quarter for four times the width"
     assert plans["256x6"].model.dropout == 0.0
 
 
@@ -191,7 +191,7 @@ def test_the_rate_is_found_before_anything_is_compared(here: Path, capsys: pytes
         assert outcome is not None
         assert f"| {key.split('-', 1)[1].removesuffix('-99')} | {outcome.loss:.4f} |" in report
     for key in ("base-0", "base-2", "no-norm-0"):
-        assert folder.plan(key).training.optimiser.rate == pytest.approx(float(told[1]), rel=0.01)
+        assert folder.plan(key).training.optimiser.lr == pytest.approx(float(told[1]), rel=0.01)
 
 
 def test_a_study_of_distance_asks_every_model_at_every_distance(here: Path):
@@ -211,7 +211,7 @@ def test_texts_to_recall_are_those_of_the_steps(tmp_path: Path):
 
 
 def test_heads_of_a_run_with_trees(here: Path, capsys: pytest.CaptureFixture[str]):
-    tiny = ["--steps", 3, "--training.batch=4", "--model.width=16", "--model.heads=2", "--model.layers=1"]
+    tiny = ["--steps", 3, "--training.batch_size=4", "--model.width=16", "--model.heads=2", "--model.layers=1"]
     assert regard("train", "lm", "--data", "text.txt", "--out", "lm", "--data.length=16", *tiny) == 0
     rows = ["1\tto\t_\tX\t_\t_\t2\tdep\t_\t_", "2\tbe\t_\tX\t_\t_\t0\troot\t_\t_", "3\tor\t_\tX\t_\t_\t2\tdep\t_\t_"]
     (here / "t.conllu").write_text(("\n".join(rows) + "\n\n") * 2)
@@ -239,7 +239,7 @@ def test_a_folder_that_is_taken_is_refused_before_heads_are_measured(here: Path,
 
 @pytest.mark.parametrize("task", ["fill", "summarise", "image"])
 def test_heads_of_every_kind_of_run(here: Path, task: str):
-    tiny = ["--steps", 2, "--training.batch=4", "--model.width=16", "--model.heads=2", "--model.layers=1"]
+    tiny = ["--steps", 2, "--training.batch_size=4", "--model.width=16", "--model.heads=2", "--model.layers=1"]
     (here / "pairs.tsv").write_text("the cat sat on the mat\tthe cat sat\n" * 9)
     if task == "image":
         write_classes(here / "photos", 6)
@@ -323,7 +323,7 @@ def test_a_plot_leaves_the_backend_of_a_notebook_as_it_is(monkeypatch: pytest.Mo
 def test_a_study_that_is_killed_goes_on_to_the_same_report(here: Path, monkeypatch: pytest.MonkeyPatch):
     """Real processes, killed when one run has ended and another is on its way; then the same words again."""
     words = ["study", "ablate", "--task", "lm", "--data", "../text.txt", "--out", "s", "--steps", "60", "--seeds", "1"]
-    words += ["--only", "no-norm", "--processes", "2", "--training.save-minutes=0.001", *TINY]
+    words += ["--only", "no-norm", "--processes", "2", "--training.checkpoint-minutes=0.001", *TINY]
     whole, killed = here / "whole", here / "killed"
     whole.mkdir()
     killed.mkdir()

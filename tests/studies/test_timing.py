@@ -39,7 +39,7 @@ def plan(tmp_path: Path) -> Plan:
     (tmp_path / "text.txt").write_text("to be, or not to be: that is the question.\n" * 30)
     plan = base_plan("lm", (str(tmp_path / "text.txt"),), (), None, 1.0)
     model = GPT(width=8, layers=1, heads=1, vocab=40)
-    return replace(plan, model=model, training=replace(plan.training, batch=2))
+    return replace(plan, model=model, training=replace(plan.training, batch_size=2))
 
 
 def test_a_pace_is_measured_by_the_loop_and_leaves_nothing(plan: Plan, tmp_path: Path):

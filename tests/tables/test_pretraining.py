@@ -11,7 +11,7 @@ import torch
 
 from regard.core import tensors
 from regard.recipes.table_reader import prepare, table_reader
-from regard.run import WEIGHTS, read_metrics
+from regard.store import WEIGHTS, read_metrics
 from regard.tables.prior import InventedTables
 from tests.command import regard
 
@@ -59,7 +59,7 @@ def test_what_was_learned_reads_a_table(alone: Path, tmp_path: Path):
 
 
 def test_another_run_goes_on_from_what_was_learned(alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    still = ["--training.optimiser.rate=0", "--training.optimiser.rest.rate=0", "--training.average=0"]
+    still = ["--training.optimiser.lr=0", "--training.optimiser.adamw.lr=0", "--training.ema=0"]
     words = [*pretrain(tmp_path / "more"), "--init", alone, *still, "--model.layers=2"]
     assert regard(*words) == 0
     learned, more = (tensors.load(run / WEIGHTS) for run in (alone, tmp_path / "more"))
@@ -73,7 +73,7 @@ def test_another_run_goes_on_from_what_was_learned(alone: Path, tmp_path: Path, 
     tensors.save(tmp_path / WEIGHTS, {"other": torch.ones(2)})
     assert regard(*pretrain(tmp_path / "none"), "--init", tmp_path) == 2
     assert f"{tmp_path} shares no weights with this model" in capsys.readouterr().err
-    assert regard(*pretrain(tmp_path / "none"), "--training.batch=8") == 2
+    assert regard(*pretrain(tmp_path / "none"), "--training.batch_size=8") == 2
     assert "data.groups" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 

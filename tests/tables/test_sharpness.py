@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import log_loss
 
 import regard
-from regard.run import CONFIG
+from regard.store import CONFIG
 from regard.tables import NPTClassifier
 from regard.tables.sharpness import POWERS, best_power, sharpened
 

@@ -7,7 +7,7 @@ from tokenizers import Tokenizer as Engine
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from regard.core.errors import UserError
-from regard.run import read_config
+from regard.store import read_config
 from regard.text import BPE, Tokenizer, TokenizerFile
 from tests.command import regard
 

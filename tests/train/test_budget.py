@@ -1,4 +1,4 @@
-"""The budget of a run: the first to run out ends it, but a small file gets its fewest steps."""
+"""The budget of a run: the first to run out ends it, but a small file gets its minimum number of steps."""
 
 import pytest
 
@@ -10,11 +10,11 @@ from regard.train import Training
     ("settings", "steps_per_epoch", "total"),
     [
         ({"epochs": 5}, 10, 50),
-        ({"epochs": 5, "fewest": 100}, 10, 100),
-        ({"epochs": 5, "fewest": 100}, 1000, 5000),
-        ({"epochs": 5, "fewest": 100, "steps": 7}, 10, 7),
+        ({"epochs": 5, "min_steps": 100}, 10, 100),
+        ({"epochs": 5, "min_steps": 100}, 1000, 5000),
+        ({"epochs": 5, "min_steps": 100, "steps": 7}, 10, 7),
         ({"epochs": 0.01}, 10, 1),
-        ({"minutes": 1, "fewest": 100}, 10, None),
+        ({"minutes": 1, "min_steps": 100}, 10, None),
     ],
 )
 def test_total_steps(settings, steps_per_epoch, total):
@@ -22,5 +22,5 @@ def test_total_steps(settings, steps_per_epoch, total):
 
 
 def test_fewer_than_no_steps_are_refused():
-    with pytest.raises(ConfigError, match="fewest"):
-        Training(epochs=1, fewest=-1)
+    with pytest.raises(ConfigError, match="min_steps"):
+        Training(epochs=1, min_steps=-1)

@@ -9,29 +9,29 @@ from torch import nn
 from regard.core.errors import ConfigError
 from regard.models import GPT, RNN
 from regard.parts import Experts
-from regard.train import AdamW, Constant, CoolDown, Cosine, InverseRoot, Muon, Training
-from regard.train.average import Average
-from regard.train.optimise import matrices_of_blocks
+from regard.train import WSD, AdamW, Constant, Cosine, InverseRoot, Muon, Training
+from regard.train.ema import EMA
+from regard.train.optimisers import matrices_of_blocks
 from regard.train.precision import choose
 
-SCHEDULES = [Cosine(warmup=10), InverseRoot(warmup=10), CoolDown(warmup=10, hold=0.5), Constant(warmup=10)]
+SCHEDULES = [Cosine(warmup=10), InverseRoot(warmup=10), WSD(warmup=10, stable=0.5), Constant(warmup=10)]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: type(s).__name__)
 def test_the_rate_rises_to_its_peak_and_never_rises_again(schedule):  # type: ignore[no-untyped-def]
-    shares = [schedule.share(step, step / 100) for step in range(101)]
-    assert shares[:9] == sorted(shares[:9])
-    assert shares[9:] == sorted(shares[9:], reverse=True)
-    assert max(shares) == pytest.approx(1, abs=0.03)
-    assert min(shares) >= 0
+    multipliers = [schedule.multiplier(step, step / 100) for step in range(101)]
+    assert multipliers[:9] == sorted(multipliers[:9])
+    assert multipliers[9:] == sorted(multipliers[9:], reverse=True)
+    assert max(multipliers) == pytest.approx(1, abs=0.03)
+    assert min(multipliers) >= 0
 
 
 def test_schedules_end_where_they_say():
-    assert Cosine(warmup=0).share(99, 1.0) == pytest.approx(0, abs=1e-12)
-    assert Cosine(warmup=0, floor=0.1).share(99, 1.0) == pytest.approx(0.1)
-    assert CoolDown(hold=0.4).share(99, 1.0) == 0
-    assert CoolDown(hold=0.4).share(50, 0.7) == pytest.approx(0.5)
-    assert InverseRoot(warmup=100).share(399, 0.9) == pytest.approx(0.5)
+    assert Cosine(warmup=0).multiplier(99, 1.0) == pytest.approx(0, abs=1e-12)
+    assert Cosine(warmup=0, floor=0.1).multiplier(99, 1.0) == pytest.approx(0.1)
+    assert WSD(stable=0.4).multiplier(99, 1.0) == 0
+    assert WSD(stable=0.4).multiplier(50, 0.7) == pytest.approx(0.5)
+    assert InverseRoot(warmup=100).multiplier(399, 0.9) == pytest.approx(0.5)
 
 
 @given(st.integers(1, 500), st.floats(0.1, 20), st.integers(1, 50))
@@ -46,8 +46,8 @@ def test_the_first_budget_to_run_out_ends_the_run(steps: int, epochs: float, per
 
 @pytest.mark.parametrize(
     ("settings", "named"),
-    [({}, "steps, epochs or minutes"), ({"steps": 0}, "steps"), ({"steps": 1, "batch": 0}, "batch"),
-     ({"minutes": float("nan")}, "minutes"), ({"steps": 1, "average": 1.0}, "average")],
+    [({}, "steps, epochs or minutes"), ({"steps": 0}, "steps"), ({"steps": 1, "batch_size": 0}, "batch_size"),
+     ({"minutes": float("nan")}, "minutes"), ({"steps": 1, "ema": 1.0}, "ema")],
 )  # fmt: skip
 def test_settings_that_cannot_be_meant_are_named(settings: dict[str, float], named: str):
     with pytest.raises(ConfigError, match=named):
@@ -75,7 +75,7 @@ def test_an_optimiser_goes_on_from_its_saved_state(optimiser):  # type: ignore[n
     other = GPT(vocab=12, width=16, layers=1, heads=2, dropout=0.0).build()
     other.load_state_dict(weights)
     resumed = optimiser.build(other)
-    resumed.set_state(state)
+    resumed.load_state(state)
     step_on(other, resumed, 2)
     for name, value in model.state_dict().items():
         assert torch.equal(value, other.state_dict()[name]), name
@@ -99,26 +99,26 @@ def test_each_parameter_belongs_to_exactly_one_optimiser():
 
 def test_rates_are_those_that_the_optimisers_step_with():
     model = GPT(vocab=8, width=16, layers=1, heads=2).build()
-    optimisers = Muon(rate=0.02, rest=AdamW(rate=0.004)).build(model)
+    optimisers = Muon(lr=0.02, adamw=AdamW(lr=0.004)).build(model)
     optimisers.step(0.5)
-    told = optimisers.rates(0.5)
-    assert told == {"rate": 0.01, "rate_rest": 0.002}
+    told = optimisers.learning_rates(0.5)
+    assert told == {"lr": 0.01, "lr_adamw": 0.002}
     used = [group["lr"] for part, _ in optimisers.parts for group in part.param_groups]
-    assert used[0] == told["rate"]
-    assert set(used[1:]) == {told["rate_rest"]}
-    assert AdamW(rate=0.5).build(model).rates(0.5) == {"rate": 0.25}
+    assert used[0] == told["lr"]
+    assert set(used[1:]) == {told["lr_adamw"]}
+    assert AdamW(lr=0.5).build(model).learning_rates(0.5) == {"lr": 0.25}
 
 
-def test_the_average_follows_its_formula_and_gives_the_weights_back():
+def test_the_moving_average_follows_its_formula_and_gives_the_weights_back():
     model = nn.Linear(1, 1, bias=False)
     nn.init.zeros_(model.weight)
-    average, mean = Average(model, decay=0.5), 0.0
+    ema, mean = EMA(model, decay=0.5), 0.0
     for step, value in enumerate([1.0, 2.0, 4.0, -3.0, 8.0], 1):
         nn.init.constant_(model.weight, value)
-        average.update(model)
+        ema.update(model)
         keep = min(0.5, (1 + step) / (10 + step))
         mean = keep * mean + (1 - keep) * value
-    with average.worn_by(model):
+    with ema.applied_to(model):
         assert model.weight.item() == pytest.approx(mean)
     assert model.weight.item() == 8.0
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from regard.run import read_metrics
+from regard.store import read_metrics
 from tests.command import regard as regard_here
 
 OPTIONS = [
-    "--training.batch=8", "--training.log_every=1", "--training.check_every=4", "--data.train=64",
+    "--training.batch_size=8", "--training.log_every=1", "--training.eval_every=4", "--data.train=64",
     "--data.valid=9", "--data.test=4", "--model.width=16", "--model.layers=1", "--model.dropout=0",
 ]  # fmt: skip
 
@@ -48,7 +48,8 @@ def train(out: Path, ranks: int, *more: str, steps: int = 8) -> list[dict[str, f
 
 # Muon squares its gradient five times in bfloat16, so only small steps keep what is lost there out of the losses.
 @pytest.mark.parametrize(
-    "more", [("--model.feed=Experts",), ("--training.optimiser={kind: Muon, rate: 0.0002}", "--training.accumulate=2")]
+    "more",
+    [("--model.feed=Experts",), ("--training.optimiser={kind: Muon, lr: 0.0002}", "--training.accumulation=2")],
 )
 def test_two_ranks_reproduce_the_losses_of_one_process(more: tuple[str, ...], tmp_path: Path):
     one, two = train(tmp_path / "one", 1, more[0]), train(tmp_path / "two", 2, *more)
@@ -73,7 +74,7 @@ def test_a_run_of_two_ranks_goes_on_with_one(tmp_path: Path):
 
 def test_ranks_agree_about_when_to_save(tmp_path: Path):
     """Each would save at another step by its own clock, and the ranks would wait for each other for ever."""
-    train(tmp_path / "run", 2, "--training.save_minutes=0.0005", steps=300)
+    train(tmp_path / "run", 2, "--training.checkpoint_minutes=0.0005", steps=300)
 
 
 def test_a_failure_at_the_start_is_one_line_from_one_rank(tmp_path: Path):

@@ -19,7 +19,8 @@ from regard.core.errors import ConfigError, UserError
 from regard.models import GPT
 from regard.parts import Learned
 from regard.recipes import train_translator
-from regard.run import RunFolder, load_run, read_metrics
+from regard.run import load_run
+from regard.store import RunFolder, read_metrics
 from regard.train.loop import Loop
 from tests.command import regard
 from tests.train.tiny import tiny_plan, train_tiny, weights_of
@@ -30,7 +31,7 @@ STEPS = 250  # more than twenty short lives can take
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "unbroken"
-    train_tiny(out, steps=STEPS, average=0.9)
+    train_tiny(out, steps=STEPS, ema=0.9)
     return out
 
 
@@ -54,7 +55,7 @@ def start_child(out: Path) -> int:
     if child == 0:
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            train_tiny(out, resume=True, steps=STEPS, average=0.9)
+            train_tiny(out, resume=True, steps=STEPS, ema=0.9)
             os._exit(0)
         except BaseException as error:
             print(f"child failed: {error!r}", flush=True)
@@ -91,7 +92,7 @@ def test_twenty_kills_at_random_moments_change_not_a_bit(unbroken: Path, tmp_pat
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_finishes_the_step_saves_and_exits_with_its_code(name: str, unbroken: Path, tmp_path: Path):
     out, number = tmp_path / "stopped", getattr(signal, name)
-    options = {"batch": 8, "check_every": 4, "log_every": 1, "average": 0.9, "save_minutes": 10}
+    options = {"batch_size": 8, "eval_every": 4, "log_every": 1, "ema": 0.9, "checkpoint_minutes": 10}
     words = [sys.executable, "-m", "regard", "train", "dates", "--out", str(out), "--steps", "100000"]
     words += [f"--training.{key}={value}" for key, value in options.items()]
     words += ["--data.train=40", "--data.valid=8", "--data.test=4", "--model.width=16", "--model.layers=1"]
@@ -185,7 +186,7 @@ def test_a_full_disk_stops_with_one_line_and_leaves_the_last_checkpoint(tmp_path
     try:
         out = disk / "run"
         with pytest.raises(UserError, match=r"the disk is full .* bytes are free"):
-            train_tiny(out, steps=100, keep=50)
+            train_tiny(out, steps=100, keep_checkpoints=50)
         assert not list(out.glob("**/.*.part")), "no half-written file is left"
         assert RunFolder(out).load_checkpoint() is not None, "and what was saved before is whole"
     finally:
@@ -222,7 +223,7 @@ def test_a_plan_that_cannot_work_costs_nothing(run: Path):
     with pytest.raises(ConfigError, match="does not read one text and write another"):
         train_translator(replace(tiny_plan(), model=GPT()), run, overwrite=True)
     with pytest.raises(ConfigError, match="cannot be shared by 1 ranks"):
-        train_tiny(run, resume=True, accumulate=99, steps=14)
+        train_tiny(run, resume=True, accumulation=99, steps=14)
     with pytest.raises(ConfigError, match="choose one"):
         train_translator(tiny_plan(), run, resume=True, overwrite=True)
     with pytest.raises(ConfigError, match="the table of positions 2"):
@@ -292,7 +293,7 @@ def test_nothing_is_written_through_a_link(name: str, run: Path, tmp_path: Path)
 
 def test_only_checkpoints_are_taken_for_checkpoints_and_removed(run: Path):
     shutil.copytree(newest(run), newest(run).with_name("step-000000099.bak"))
-    train_tiny(run, resume=True, steps=14, keep=1)
+    train_tiny(run, resume=True, steps=14, keep_checkpoints=1)
     assert [path.name for path in RunFolder(run).checkpoints()] == ["step-000000014"]
     assert (run / "checkpoints" / "step-000000099.bak").exists()
 

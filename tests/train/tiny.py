@@ -10,7 +10,7 @@ from regard.train import Report
 
 def tiny_plan(**training: object) -> Plan:
     plan = dates()
-    settings = {"batch": 8, "steps": 12, "check_every": 4, "log_every": 1, "save_minutes": 1e-9, **training}
+    settings = {"batch_size": 8, "steps": 12, "eval_every": 4, "log_every": 1, "checkpoint_minutes": 1e-9, **training}
     return replace(
         plan,
         data=Dates(train=40, valid=8, test=4),

@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from regard.models import BERT, GPT, RNN, DecoderOnly, FillWords, NameLabel, Transformer, ViT
+from regard.models import BERT, GPT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, Transformer, ViT
 from regard.parts import ClassToken, Mean, Query
 from regard.parts.attention import Additive, Compressed, Linformer, Window
 from regard.parts.positions import Learned
@@ -38,8 +38,8 @@ def save_small(folder: Path, name: str, **more: object) -> Path:
         "slots": (GPT(vocab=vocab, **SMALL, attention=Window(reach=4), alternate=Compressed()), LanguageModel()),
         "gpt": (GPT(vocab=vocab, **{**SMALL, **more}), LanguageModel()),
         "short": (GPT(vocab=vocab, **SMALL, position=Learned(12)), LanguageModel()),
-        "fill": (BERT(vocab=vocab, **SMALL, head=FillWords()), FillMasked()),
-        "label": (BERT(vocab=vocab, **SMALL, head=NameLabel(2)), Classify(labels=("ham", NASTY), longest=16)),
+        "fill": (BERT(vocab=vocab, **SMALL, head=MaskedLMHead()), FillMasked()),
+        "label": (BERT(vocab=vocab, **SMALL, head=ClassifierHead(2)), Classify(labels=("ham", NASTY), longest=16)),
         "image-token": (ViT(**VIT, pool=ClassToken()), grey),
         "image-query": (ViT(**VIT, pool=Query()), grey),
         "image-mean": (ViT(**{**VIT, "layers": 3, "heads": 4}, channels=3, pool=Mean()), colour),

@@ -132,7 +132,7 @@ def test_plots_of_several_runs_and_of_training(runs: Runs, tmp_path: Path) -> No
     assert (tmp_path / "both.pdf").read_bytes().startswith(b"%PDF")
     run = tmp_path / "run"
     run.mkdir()
-    line = {"rate_share": 1.0, "speed": 5.0, "seconds": 1.0}
+    line = {"lr_multiplier": 1.0, "speed": 5.0, "seconds": 1.0}
     lines = [{"step": step, "loss": 3.0 / step, **line} for step in range(1, 9)]
     (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert regard("plot", run, "--out", tmp_path / "curves.svg") == 0

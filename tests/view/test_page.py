@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from regard.run import RunFolder
+from regard.store import RunFolder
 from regard.view.answers import Desk
 from regard.view.export import export_page
 from regard.view.pictures import aligned
@@ -175,7 +175,7 @@ def test_a_changed_cell_moves_the_prediction(site: tuple[str, Desk], watched: Wa
 
 
 def test_training_is_drawn_and_goes_on(tmp_path: Path, watched: Watched) -> None:
-    line = {"step": 1, "loss": 3.0, "rate_share": 0.1, "speed": 100.0, "seconds": 1.0}
+    line = {"step": 1, "loss": 3.0, "lr_multiplier": 0.1, "speed": 100.0, "seconds": 1.0}
     folders = [RunFolder(tmp_path / name).open() for name in ("one", "two")]
     for folder in folders:
         folder.log(**line)
@@ -184,7 +184,7 @@ def test_training_is_drawn_and_goes_on(tmp_path: Path, watched: Watched) -> None
         page = watched.open(address)
         assert page.locator("main figure canvas").count() == 3
         assert "one (running)" in page.text_content("main ul")
-        folders[0].log(**{**line, "step": 2, "loss": 0.125, "rate": 0.01, "rate_rest": 0.005, "sample": NASTY})
+        folders[0].log(**{**line, "step": 2, "loss": 0.125, "rate": 0.01, "lr_adamw": 0.005, "sample": NASTY})
         page.wait_for_function("() => document.querySelector('main table').textContent.includes('0.125 at step 2')")
         page.locator("main figure canvas").first.focus()
         page.keyboard.press("ArrowRight")

@@ -45,7 +45,7 @@ def test_seeds_of_a_study_are_one_group_and_groups_are_chosen(runs: Runs, tmp_pa
         assert "base training loss 1.5 (1 to 2, 2 seeds)" in told
         assert "g training loss 12 (8 to 16, 2 seeds)" in told
         assert page.locator("figure[data-picture=training-rate]").count() == 1
-        assert page.locator("figure[data-picture=training-rate_share]").count() == 0
+        assert page.locator("figure[data-picture=training-lr_multiplier]").count() == 0
 
 
 def test_where_there_is_less_room_a_chart_shrinks_and_keeps_its_shape(

@@ -16,8 +16,8 @@ from torch import Tensor
 import regard
 from regard.core.errors import ConfigError, UserError
 from regard.models import GPT
-from regard.parts.positions import ALiBi, Buckets, Learned, NoPosition, Relative, Rotary, Sinusoid
-from regard.run import METRICS, RunFolder
+from regard.parts.positions import ALiBi, Learned, NoPosition, Rotary, Shaw, Sinusoid, T5Bias
+from regard.store import METRICS, RunFolder
 from regard.view.pictures import align_picture, aligned, head_picture, overview_picture, position_pictures
 from regard.view.pictures.training import thinned, training_picture
 from regard.view.pictures.values import packed, shrunk
@@ -142,10 +142,10 @@ def test_learned_positions_are_their_tables() -> None:
     model = GPT(vocab=8, width=16, heads=2, layers=1, position=Learned(20)).build()
     [picture] = position_pictures(model)
     assert torch.equal(unpacked(picture["map"]), model.decoder.position.table.weight)
-    model = GPT(vocab=8, width=16, heads=2, layers=1, position=Relative(reach=5)).build()
+    model = GPT(vocab=8, width=16, heads=2, layers=1, position=Shaw(reach=5)).build()
     [picture] = position_pictures(model)
     assert torch.equal(unpacked(picture["map"]), model.decoder.position.table)
-    model = GPT(vocab=8, width=16, heads=2, layers=1, position=Buckets()).build()
+    model = GPT(vocab=8, width=16, heads=2, layers=1, position=T5Bias()).build()
     pictures = [unpacked(picture["map"]) for picture in position_pictures(model)]
     assert len(pictures) == 2
     assert pictures[1][7, 4] == model.decoder.position.table.weight[3, 1]
@@ -153,8 +153,8 @@ def test_learned_positions_are_their_tables() -> None:
 
 def test_training_is_what_was_logged(tmp_path: Path) -> None:
     lines = [
-        {"step": 1, "loss": 2.0, "rate_share": 0.5, "speed": 10.0, "seconds": 1.0, "skipped": 0},
-        {"step": 2, "loss": None, "rate_share": 1.0, "speed": 12.0, "seconds": 2.0, "skipped": 1},
+        {"step": 1, "loss": 2.0, "lr_multiplier": 0.5, "speed": 10.0, "seconds": 1.0, "skipped": 0},
+        {"step": 2, "loss": None, "lr_multiplier": 1.0, "speed": 12.0, "seconds": 2.0, "skipped": 1},
         {"step": 2, "valid": 1.5, "seconds": 2.5},
         {"step": 2, "sample": "once <b>upon</b>"},
         {"step": 2, "loss": 1.4, "perplexity": 4.0},
@@ -164,7 +164,7 @@ def test_training_is_what_was_logged(tmp_path: Path) -> None:
     assert found["curves"]["loss"] == {"steps": (1,), "seconds": (1.0,), "values": (2.0,)}
     assert found["curves"]["valid"]["values"] == (1.5,)
     assert found["curves"]["loss_at_the_end"]["values"] == (1.4,)
-    assert set(found["curves"]) == {"loss", "rate_share", "speed", "valid", "loss_at_the_end", "perplexity"}
+    assert set(found["curves"]) == {"loss", "lr_multiplier", "speed", "valid", "loss_at_the_end", "perplexity"}
     assert found["samples"] == [{"step": 2, "name": "sample", "text": "once <b>upon</b>"}]
     assert not found["running"]
 

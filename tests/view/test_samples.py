@@ -6,14 +6,21 @@ import pytest
 import torch
 from torch import nn
 
-from regard.run import load_run, read_metrics
+from regard.run import load_run
+from regard.store import read_metrics
 from regard.train import Loop
 from regard.view.pictures import training_picture
 from tests.command import regard
 from tests.train.tiny import train_tiny, weights_of
 
 TEXT = "to be, or not to be: that is the question.\n"
-SMALL = ["--training.batch=4", "--model.width=16", "--model.heads=2", "--model.layers=1", "--training.check_every=2"]
+SMALL = [
+    "--training.batch_size=4",
+    "--model.width=16",
+    "--model.heads=2",
+    "--model.layers=1",
+    "--training.eval_every=2",
+]
 
 
 def samples(run: Path, checks: int) -> list[str]:
@@ -44,7 +51,7 @@ def test_a_language_model_goes_on_from_its_validation_text(corpus: Path, tmp_pat
 
 
 def test_pairs_show_a_source_and_what_is_written_for_it(tmp_path: Path) -> None:
-    train_tiny(tmp_path / "dates", steps=4, check_every=4, average=0.0)
+    train_tiny(tmp_path / "dates", steps=4, eval_every=4, ema=0.0)
     [text] = samples(tmp_path / "dates", checks=1)
     source, written = text.split("\n→ ")
     assert load_run(tmp_path / "dates").translate([source], longest=40) == [written]

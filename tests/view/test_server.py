@@ -115,7 +115,7 @@ def test_a_run_without_weights_shows_its_curves(tmp_path: Path, runs: Runs) -> N
     run = tmp_path / "young"
     run.mkdir()
     (run / "config.yaml").write_bytes((runs["gpt"] / "config.yaml").read_bytes())
-    (run / "metrics.jsonl").write_text('{"step": 1, "loss": 2.0, "rate_share": 1.0, "seconds": 1.0}\n')
+    (run / "metrics.jsonl").write_text('{"step": 1, "loss": 2.0, "lr_multiplier": 1.0, "seconds": 1.0}\n')
     web = client(run)
     told = web.get("/api/runs").json()["runs"][0]
     assert "has no model.safetensors yet" in told["problem"]

@@ -9,7 +9,7 @@ import torch
 
 import regard
 from regard.data.trees.conllu import read_trees
-from regard.models import BERT, NameLabel, RNNWriter, Transformer
+from regard.models import BERT, RNNLM, ClassifierHead, Transformer
 from regard.parts.positions import Tree
 from regard.parts.taps import listen
 from regard.run import save_run
@@ -36,8 +36,8 @@ def save(folder: Path, name: str) -> Path:
     position = {"vocab": tokenizer.vocab, "position": Tree(), **SMALL}
     config, task = {
         "pair": (Transformer(**position), Translate()),
-        "label": (BERT(**position, head=NameLabel(2)), Classify(labels=("ham", "spam"), longest=16)),
-        "writer": (RNNWriter(vocab=tokenizer.vocab, width=8, layers=1), LanguageModel()),
+        "label": (BERT(**position, head=ClassifierHead(2)), Classify(labels=("ham", "spam"), longest=16)),
+        "writer": (RNNLM(vocab=tokenizer.vocab, width=8, layers=1), LanguageModel()),
     }[name]
     torch.manual_seed(0)
     model = config.build()

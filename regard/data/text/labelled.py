@@ -17,7 +17,7 @@ from regard.data.text.files import Fields, Row, check_columns, read_rows
 from regard.data.text.pairs import pad
 from regard.data.trees.conllu import Parse, check_tree_settings, match_trees, read_trees
 from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
-from regard.parts.positions import Places
+from regard.parts.positions import Positions
 from regard.text import BPE, Tokenizer, TokenizerConfig
 
 log = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class LabelledBatch(TensorBatch):
     tokens: Int[Tensor, "batch length"]
     valid: Bool[Tensor, "batch length"]  # False: padding
     label: Int[Tensor, " batch"]
-    places: Places | None = None  # if trees are given
+    places: Positions | None = None  # if trees are given
 
     @property
     def rows(self) -> int:

@@ -12,7 +12,7 @@ from regard.data.batch import TensorBatch
 from regard.data.sampler import Sampler
 from regard.data.trees.conllu import Parse
 from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
-from regard.parts.positions import Places
+from regard.parts.positions import Positions
 from regard.text import Tokenizer, TokenizerConfig
 
 Pair = tuple[str, str]
@@ -49,7 +49,7 @@ class PairBatch(TensorBatch):
     target: Int[Tensor, "batch target"]  # the decoder's input: begins with the start token
     answer: Int[Tensor, "batch target"]  # the target shifted by one: ends with the end token
     answer_valid: Bool[Tensor, "batch target"]
-    places: Places | None = None  # of the source, if its trees are given
+    places: Positions | None = None  # of the source, if its trees are given
 
     @property
     def rows(self) -> int:

@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from regard.data.trees.conllu import Parse
-from regard.parts.positions import Places, tree_depth, tree_distance
+from regard.parts.positions import Positions, tree_depth, tree_distance
 from regard.text import Tokenizer
 
 
@@ -46,7 +46,7 @@ def _token_tree(parse: Parse, nodes: list[int], offsets: list[tuple[int, int]]) 
     )
 
 
-def pad_trees(trees: Sequence[TokenTree]) -> Places:
+def pad_trees(trees: Sequence[TokenTree]) -> Positions:
     """Positions of a batch; padding is at the root."""
     rows, length = len(trees), max(len(tree.nodes) for tree in trees)
     depth = torch.zeros(rows, length, dtype=torch.long)
@@ -57,4 +57,4 @@ def pad_trees(trees: Sequence[TokenTree]) -> Places:
         steps[row, : len(nodes), : len(nodes)] = tree.steps[nodes][:, nodes]
     index = torch.arange(length)
     # Tokens are in the order of their words, so the sign follows from their own order.
-    return Places(index.expand(rows, -1), depth, steps * (index - index[:, None]).sign())
+    return Positions(index.expand(rows, -1), depth, steps * (index - index[:, None]).sign())

@@ -7,7 +7,7 @@ from regard.interop.family import PLAIN, Family, activation, expect, expect_bias
 from regard.interop.folder import Weights
 from regard.interop.settings import HEADS, HIDDEN, LAYERS, LENGTH, VOCAB, WIDTH, Settings
 from regard.interop.table import Row, Table, both
-from regard.models.bert import BERT, FillWords, GiveStates, Head, NameLabel
+from regard.models.bert import BERT, ClassifierHead, Head, MaskedLMHead, NoHead
 from regard.parts.feed import GELU
 from regard.parts.norms import LayerNorm
 from regard.parts.positions import Learned
@@ -21,7 +21,7 @@ def config(file: Settings, weights: Weights, architecture: str) -> BERT:
     file.only("tie_word_embeddings", True)
     feed = file.choice("hidden_act", PLAIN, "gelu")
     head = _head(file, architecture)
-    if isinstance(head, FillWords) and feed is not GELU:
+    if isinstance(head, MaskedLMHead) and feed is not GELU:
         raise file.error("hidden_act", file.data["hidden_act"], "bends the head too, and ours fills words with gelu")
     return BERT(
         vocab=file.whole("vocab_size", 30522, VOCAB),
@@ -39,15 +39,15 @@ def config(file: Settings, weights: Weights, architecture: str) -> BERT:
 
 def _head(file: Settings, architecture: str) -> Head:
     if architecture == LABEL:
-        return NameLabel(len(file.labels()))
-    return GiveStates() if architecture == PLAIN_TRUNK else FillWords()
+        return ClassifierHead(len(file.labels()))
+    return NoHead() if architecture == PLAIN_TRUNK else MaskedLMHead()
 
 
 def table(config: BERT) -> Table:
     theirs, ours = "bert.encoder.layer.{}", "encoder.blocks.{}"
     return Table(
         rows=[
-            Row("bert.embeddings.word_embeddings.weight", ("words.table.weight",)),
+            Row("bert.embeddings.word_embeddings.weight", ("embedding.table.weight",)),
             Row("bert.embeddings.position_embeddings.weight", ("encoder.position.table.weight",)),
             Row("bert.embeddings.token_type_embeddings.weight", ("segment.weight",)),
             *both("bert.embeddings.LayerNorm", "norm"),
@@ -61,7 +61,7 @@ def table(config: BERT) -> Table:
             *both(f"{theirs}.output.LayerNorm", f"{ours}.join_feed.norm"),
             *both("cls.predictions.transform.dense", "head.dense"),
             *both("cls.predictions.transform.LayerNorm", "head.norm"),
-            Row("cls.predictions.bias", ("words.head_bias",)),
+            Row("cls.predictions.bias", ("embedding.head_bias",)),
             *both("bert.pooler.dense", "head.pool"),
             *both("classifier", "head.label"),
         ],
@@ -87,16 +87,18 @@ def settings(config: BERT) -> dict[str, Any]:
     expect_plain_heads(config, "BERT")
     expect_biases(config, "BERT", query=True, out=True, feed=True)
     word = activation(config.feed, PLAIN, "BERT")
-    if isinstance(config.head, FillWords) and not isinstance(config.feed, GELU):
+    if isinstance(config.head, MaskedLMHead) and not isinstance(config.feed, GELU):
         raise ConfigError(f"feed: {config.feed} would bend the head too in a Hugging Face BERT folder; use GELU")
-    if isinstance(config.head, GiveStates):
-        raise ConfigError("head: GiveStates has no place in a Hugging Face BERT folder, whose trunk ends with a pooler")
-    if isinstance(config.head, NameLabel) and config.head.read != "first":
-        raise ConfigError("head.read: a Hugging Face BERT folder reads labels from the first token; train with first")
+    if isinstance(config.head, NoHead):
+        raise ConfigError("head: NoHead has no place in a Hugging Face BERT folder, whose trunk ends with a pooler")
+    if isinstance(config.head, ClassifierHead) and config.head.pooling != "first":
+        raise ConfigError(
+            "head.pooling: a Hugging Face BERT folder reads labels from the first token; train with first"
+        )
     assert isinstance(config.position, Learned)
     assert isinstance(config.norm, LayerNorm)
     return {
-        "architectures": [FILL if isinstance(config.head, FillWords) else LABEL],
+        "architectures": [FILL if isinstance(config.head, MaskedLMHead) else LABEL],
         "vocab_size": config.vocab,
         "hidden_size": config.width,
         "num_hidden_layers": config.layers,

@@ -37,7 +37,7 @@ def table(config: GPT) -> Table:
     heads = tuple(f"{ours}.attend.{part}" for part in ("query", "key", "value"))
     return Table(
         rows=[
-            Row("transformer.wte.weight", ("words.table.weight",)),
+            Row("transformer.wte.weight", ("embedding.table.weight",)),
             Row("transformer.wpe.weight", ("decoder.position.table.weight",)),
             *both(f"{theirs}.ln_1", f"{ours}.join_attend.norm"),
             Row(f"{theirs}.attn.c_attn.weight", tuple(f"{name}.weight" for name in heads), FLIP_FUSED),
@@ -47,7 +47,7 @@ def table(config: GPT) -> Table:
             *_flipped(f"{theirs}.mlp.c_fc", f"{ours}.feed.up"),
             *_flipped(f"{theirs}.mlp.c_proj", f"{ours}.feed.down"),
             *both("transformer.ln_f", "decoder.norm"),
-            Row("lm_head.weight", ("words.head",)),
+            Row("lm_head.weight", ("embedding.head",)),
         ],
         tied={"lm_head.weight": "transformer.wte.weight"},
         buffers=(f"{theirs}.attn.bias", f"{theirs}.attn.masked_bias"),  # the causal mask

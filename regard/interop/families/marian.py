@@ -70,10 +70,14 @@ def _words(config: Transformer) -> tuple[list[Row], str]:
     """The tables of words, and the one that scores them."""
     if config.target_vocab is None:
         shared = "model.shared.weight"
-        bias = Row("final_logits_bias", ("words.head_bias",), FIRST)
-        return [Row(shared, ("words.table.weight",)), bias], shared
-    bias = Row("final_logits_bias", ("target_words.head_bias",), FIRST)
-    return [Row(_ENCODER, ("words.table.weight",)), Row(_DECODER, ("target_words.table.weight",)), bias], _DECODER
+        bias = Row("final_logits_bias", ("embedding.head_bias",), FIRST)
+        return [Row(shared, ("embedding.table.weight",)), bias], shared
+    bias = Row("final_logits_bias", ("target_embedding.head_bias",), FIRST)
+    return [
+        Row(_ENCODER, ("embedding.table.weight",)),
+        Row(_DECODER, ("target_embedding.table.weight",)),
+        bias,
+    ], _DECODER
 
 
 def _attention(side: str, theirs: str, ours: str) -> list[Row]:

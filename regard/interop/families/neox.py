@@ -43,7 +43,7 @@ def table(config: GPT) -> Table:
     heads = tuple(f"{ours}.attend.{part}" for part in ("query", "key", "value"))
     return Table(
         rows=[
-            Row("gpt_neox.embed_in.weight", ("words.table.weight",)),
+            Row("gpt_neox.embed_in.weight", ("embedding.table.weight",)),
             *both(f"{theirs}.input_layernorm", f"{ours}.join_attend.norm"),
             Row(f"{theirs}.attention.query_key_value.weight", tuple(f"{name}.weight" for name in heads), fused),
             Row(f"{theirs}.attention.query_key_value.bias", tuple(f"{name}.bias" for name in heads), fused),
@@ -52,7 +52,7 @@ def table(config: GPT) -> Table:
             *both(f"{theirs}.mlp.dense_h_to_4h", f"{ours}.feed.up"),
             *both(f"{theirs}.mlp.dense_4h_to_h", f"{ours}.feed.down"),
             *both("gpt_neox.final_layer_norm", "decoder.norm"),
-            Row("embed_out.weight", ("words.head",)),
+            Row("embed_out.weight", ("embedding.head",)),
         ],
         tied={"embed_out.weight": "gpt_neox.embed_in.weight"},
         buffers=tuple(f"{theirs}.attention.{name}" for name in ("bias", "masked_bias", "rotary_emb.inv_freq")),

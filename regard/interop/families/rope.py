@@ -3,7 +3,7 @@
 from typing import Any
 
 from regard.interop.settings import LENGTH, Settings
-from regard.parts.positions import Rotary, Stretch, StretchSlow
+from regard.parts.positions import LinearScaling, Llama3Scaling, Rotary
 
 
 def read_rotary(file: Settings, base_key: str, length: int, turned: float) -> Rotary:
@@ -29,15 +29,15 @@ def _whole_heads(file: Settings, rope: Settings, turned: float) -> None:
         raise file.error("rotary_pct", turned, "(its default) turns a part of each head; ours turn whole")
 
 
-def _stretch(rope: Settings, file: Settings, length: int) -> Stretch:
-    return Stretch(rope.number("factor", None, low=1e-3, high=1e6))
+def _stretch(rope: Settings, file: Settings, length: int) -> LinearScaling:
+    return LinearScaling(rope.number("factor", None, low=1e-3, high=1e6))
 
 
-def _stretch_slow(rope: Settings, file: Settings, length: int) -> StretchSlow:
+def _stretch_slow(rope: Settings, file: Settings, length: int) -> Llama3Scaling:
     first = "original_max_position_embeddings"
     learned = file.whole(first, None, LENGTH) if first in file.data else rope.whole(first, length, LENGTH)
     rope.asked.add(first)
-    return StretchSlow(
+    return Llama3Scaling(
         factor=rope.number("factor", None, low=1e-3, high=1e6),
         length=learned,
         low=rope.number("low_freq_factor", None, low=0.0, high=1e6),
@@ -51,9 +51,9 @@ KINDS = {"default": lambda rope, file, length: None, "linear": _stretch, "llama3
 def write_rotary(rotary: Rotary, base_key: str) -> dict[str, Any]:
     """Both forms, so that tools which know only the older one read it too."""
     scaling: dict[str, Any] = {}
-    if isinstance(rotary.scaling, Stretch):
+    if isinstance(rotary.scaling, LinearScaling):
         scaling = {"rope_type": "linear", "factor": rotary.scaling.factor}
-    if isinstance(rotary.scaling, StretchSlow):
+    if isinstance(rotary.scaling, Llama3Scaling):
         scaling = {
             "rope_type": "llama3",
             "factor": rotary.scaling.factor,

@@ -10,7 +10,7 @@ from regard.models.transformer import Transformer
 from regard.parts.attention import Full
 from regard.parts.feed import GELU, GeGLU, ReLU, SiLU, SwiGLU
 from regard.parts.norms import RMSNorm
-from regard.parts.positions import Buckets
+from regard.parts.positions import T5Bias
 
 # What feed_forward_proj says, our part, and the word that newer files add. "gated-gelu" means the tanh formula.
 FEEDS: dict[str, tuple[type[Any], str]] = {
@@ -40,9 +40,9 @@ def config(file: Settings, weights: Weights, architecture: str) -> Transformer:
         layers=layers,
         decoder_layers=file.maybe_whole("num_decoder_layers", LAYERS) or layers,
         heads=file.whole("num_heads", 8, HEADS),
-        size=file.whole("d_kv", 64, WIDTH),
+        head_size=file.whole("d_kv", 64, WIDTH),
         attention=Full(scale=1.0),
-        position=Buckets(buckets, file.whole("relative_attention_max_distance", 128, LENGTH, low=buckets // 2 + 1)),
+        position=T5Bias(buckets, file.whole("relative_attention_max_distance", 128, LENGTH, low=buckets // 2 + 1)),
         feed=feed(file.whole("d_ff", 2048, HIDDEN)),
         norm=RMSNorm(file.eps("layer_norm_epsilon", 1e-6)),
         dropout=file.dropout("dropout_rate", 0.1),
@@ -62,8 +62,8 @@ def table(config: Transformer) -> Table:
     gated = isinstance(config.feed, GeGLU | SwiGLU)
     return Table(
         rows=[
-            Row(SHARED, ("words.table.weight",)),
-            Row(HEAD, ("words.head",)),
+            Row(SHARED, ("embedding.table.weight",)),
+            Row(HEAD, ("embedding.head",)),
             *(row for side in sides for row in _attention(*side)),
             *(row for side, place in (("encoder", 1), ("decoder", 2)) for row in _feed(side, place, gated)),
             *(row for side in ("encoder", "decoder") for row in _side(side)),

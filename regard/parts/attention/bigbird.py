@@ -74,7 +74,7 @@ class BigBirdAttention(Attention):
 
 
 class Earlier(Mask):
-    """A mask or a bias for queries that stand `by` places before the last ones."""
+    """A mask or a bias for queries that stand `by` positions before the last ones."""
 
     def __init__(self, rule: Mask | Bias, by: int):
         self.rule: Any = rule

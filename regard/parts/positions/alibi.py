@@ -9,25 +9,25 @@ from torch import Tensor
 
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
-from regard.parts.positions.base import Places, PositionCode
+from regard.parts.positions.base import PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
 class ALiBi:
     relates = True
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "ALiBiCode":
-        return ALiBiCode(heads)
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "ALiBiEncoding":
+        return ALiBiEncoding(heads)
 
 
-class ALiBiCode(PositionCode):
+class ALiBiEncoding(PositionEncoding):
     slopes: Tensor
 
     def __init__(self, heads: int):
         super().__init__()
         self.register_buffer("slopes", torch.tensor(slopes(heads)), persistent=False)
 
-    def bias(self, places: Places) -> Bias:
+    def bias(self, positions: Positions) -> Bias:
         return SlopeBias(self.slopes)
 
 

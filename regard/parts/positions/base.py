@@ -12,7 +12,7 @@ from regard.parts.attention.base import Bias
 
 
 @dataclass(frozen=True)
-class Places:
+class Positions:
     """Where each token stands: its number in the text and, where a parse is known, its place in the tree."""
 
     index: Int[Tensor, "#batch length"]  # a batch of 1 serves all rows
@@ -20,25 +20,25 @@ class Places:
     distance: Int[Tensor, "batch length length"] | None = None  # steps between words, negative to the left
 
     @staticmethod
-    def counting(length: int, start: int = 0, device: torch.device | str = "cpu") -> "Places":
-        return Places(torch.arange(start, start + length, device=device)[None])
+    def counting(length: int, start: int = 0, device: torch.device | str = "cpu") -> "Positions":
+        return Positions(torch.arange(start, start + length, device=device)[None])
 
-    def each(self, change: Callable[[Tensor], Tensor]) -> "Places":
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Positions":
         """All of it changed alike, such as moved to a device."""
         depth, distance = (None if x is None else change(x) for x in (self.depth, self.distance))
-        return Places(change(self.index), depth, distance)
+        return Positions(change(self.index), depth, distance)
 
 
-class PositionCode(nn.Module):
-    def embed(self, x: States, places: Places) -> States:
+class PositionEncoding(nn.Module):
+    def embed(self, x: States, positions: Positions) -> States:
         """Order as part of the token: added before the first block."""
         return x
 
-    def turn(self, x: Float[Tensor, "batch heads length size"], places: Places) -> Tensor:
+    def turn(self, x: Float[Tensor, "batch heads length size"], positions: Positions) -> Tensor:
         """Order as a rotation of queries and keys."""
         return x
 
-    def bias(self, places: Places) -> Bias | None:
+    def bias(self, positions: Positions) -> Bias | None:
         """Order as a term added to the scores."""
         return None
 
@@ -49,5 +49,5 @@ class NoPosition:
 
     relates = False
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> PositionCode:
-        return PositionCode()
+    def build(self, width: int, heads: int, size: int, causal: bool) -> PositionEncoding:
+        return PositionEncoding()

@@ -6,7 +6,7 @@ import torch
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import States
-from regard.parts.positions.base import Places, PositionCode
+from regard.parts.positions.base import PositionEncoding, Positions
 from regard.parts.positions.sinusoid import waves
 
 
@@ -20,22 +20,22 @@ class Grid:
     def __post_init__(self) -> None:
         at_least(0, columns=self.columns, before=self.before)
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "GridCode":
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "GridEncoding":
         if width % 4:
             raise ConfigError(f"width {width} is not divisible by 4: grid positions have sines and cosines, both ways")
         if not self.columns:
             raise ConfigError("columns: only a model of images knows how many there are; say how many make a row")
-        return GridCode(self)
+        return GridEncoding(self)
 
 
-class GridCode(PositionCode):
+class GridEncoding(PositionEncoding):
     def __init__(self, config: Grid):
         super().__init__()
         self.config = config
 
-    def embed(self, x: States, places: Places) -> States:
+    def embed(self, x: States, positions: Positions) -> States:
         config, half = self.config, x.shape[-1] // 2
-        patch = (places.index - config.before).clamp(min=0)
+        patch = (positions.index - config.before).clamp(min=0)
         row, column = patch // config.columns, patch % config.columns
         code = torch.cat([waves(row, half, config.base), waves(column, half, config.base)], -1)
-        return x + (code * (places.index >= config.before)[..., None]).to(x.dtype)
+        return x + (code * (positions.index >= config.before)[..., None]).to(x.dtype)

@@ -7,7 +7,7 @@ from torch import nn
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import States
-from regard.parts.positions.base import Places, PositionCode
+from regard.parts.positions.base import PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
@@ -18,17 +18,19 @@ class Learned:
     def __post_init__(self) -> None:
         at_least(1, length=self.length)
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "LearnedCode":
-        return LearnedCode(self.length, width)
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "LearnedEncoding":
+        return LearnedEncoding(self.length, width)
 
 
-class LearnedCode(PositionCode):
+class LearnedEncoding(PositionEncoding):
     def __init__(self, length: int, width: int):
         super().__init__()
         self.table = nn.Embedding(length, width)
 
-    def embed(self, x: States, places: Places) -> States:
+    def embed(self, x: States, positions: Positions) -> States:
         longest = self.table.num_embeddings
-        if not torch.compiler.is_compiling() and (needed := int(places.index.max()) + 1) > longest:
-            raise ConfigError(f"the text has {needed} places, the table of positions {longest}: raise position.length")
-        return x + self.table(places.index)
+        if not torch.compiler.is_compiling() and (needed := int(positions.index.max()) + 1) > longest:
+            raise ConfigError(
+                f"the text has {needed} positions, the table of positions {longest}: raise position.length"
+            )
+        return x + self.table(positions.index)

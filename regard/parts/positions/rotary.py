@@ -8,12 +8,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.core.errors import ConfigError
-from regard.parts.positions.base import Places, PositionCode
+from regard.parts.positions.base import PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Places are divided, so that a longer text fits the turns that were learned (Chen et al., 2023)."""
+class LinearScaling:
+    """Positions are divided, so that a longer text fits the turns that were learned (Chen et al., 2023)."""
 
     factor: float
 
@@ -26,7 +26,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class StretchSlow:
+class Llama3Scaling:
     """Only slow turns are stretched; fast ones, which tell neighbours apart, stay as they are (Llama 3.1, 2024)."""
 
     factor: float
@@ -44,7 +44,7 @@ class StretchSlow:
         return (1 - kept) * rates / self.factor + kept * rates
 
 
-Scaling = Stretch | StretchSlow
+Scaling = LinearScaling | Llama3Scaling
 
 
 @dataclass(frozen=True)
@@ -53,40 +53,40 @@ class Rotary:
     scaling: Scaling | None = None
     relates = False
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "RotaryCode":
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "RotaryEncoding":
         if size % 2:
             raise ConfigError(f"head size {size} is odd: rotary positions turn pairs")
-        return RotaryCode(self.base, self.scaling)
+        return RotaryEncoding(self.base, self.scaling)
 
 
-class RotaryCode(PositionCode):
+class RotaryEncoding(PositionEncoding):
     """The first half of a head is paired with the second."""
 
     def __init__(self, base: float, scaling: Scaling | None = None):
         super().__init__()
         self.base, self.scaling = base, scaling
-        self._last: tuple[Places, torch.dtype, Tensor, Tensor] | None = None
+        self._last: tuple[Positions, torch.dtype, Tensor, Tensor] | None = None
 
-    def turn(self, x: Float[Tensor, "batch heads length size"], places: Places) -> Tensor:
-        cos, sin = self._angles(x, places)
+    def turn(self, x: Float[Tensor, "batch heads length size"], positions: Positions) -> Tensor:
+        cos, sin = self._angles(x, positions)
         return x * cos + x.roll(x.shape[-1] // 2, -1) * sin
 
-    def _angles(self, x: Tensor, places: Places) -> tuple[Tensor, Tensor]:
+    def _angles(self, x: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
         """What to multiply a head with, and what its other half.
 
         Every layer asks for the same ones, which is a tenth of a step that writes one token.
         """
         if torch.compiler.is_compiling():  # then they are computed in passing
-            return self._compute(x, places)
+            return self._compute(x, positions)
         last = self._last  # another thread may replace it meanwhile
-        if last is None or last[0] is not places or last[1] != x.dtype:
-            last = self._last = places, x.dtype, *self._compute(x, places)
+        if last is None or last[0] is not positions or last[1] != x.dtype:
+            last = self._last = positions, x.dtype, *self._compute(x, positions)
         return last[2], last[3]
 
-    def _compute(self, x: Tensor, places: Places) -> tuple[Tensor, Tensor]:
+    def _compute(self, x: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
         size = x.shape[-1]
         rates = 1 / self.base ** (torch.arange(0, size, 2, device=x.device, dtype=torch.float32) / size)
         rates = rates if self.scaling is None else self.scaling.slow(rates)
-        angles = places.index[:, None, :, None] * rates
+        angles = positions.index[:, None, :, None] * rates
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         return torch.cat([cos, cos], -1), torch.cat([-sin, sin], -1)

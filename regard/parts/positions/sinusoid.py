@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError
 from regard.core.shapes import States
-from regard.parts.positions.base import Places, PositionCode
+from regard.parts.positions.base import PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
@@ -16,19 +16,19 @@ class Sinusoid:
     base: float = 10000.0
     relates = False
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "SinusoidCode":
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "SinusoidEncoding":
         if width % 2:
             raise ConfigError(f"width {width} is odd: sinusoid positions need pairs of sine and cosine")
-        return SinusoidCode(self.base)
+        return SinusoidEncoding(self.base)
 
 
-class SinusoidCode(PositionCode):
+class SinusoidEncoding(PositionEncoding):
     def __init__(self, base: float):
         super().__init__()
         self.base = base
 
-    def embed(self, x: States, places: Places) -> States:
-        return x + waves(places.index, x.shape[-1], self.base).to(x.dtype)
+    def embed(self, x: States, positions: Positions) -> States:
+        return x + waves(positions.index, x.shape[-1], self.base).to(x.dtype)
 
 
 def waves(index: Int[Tensor, "*any"], width: int, base: float) -> Float[Tensor, "*any width"]:

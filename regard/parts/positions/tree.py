@@ -11,8 +11,8 @@ from regard.core.errors import ConfigError, UserError, at_least
 from regard.core.shapes import States
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
-from regard.parts.positions.base import Places
-from regard.parts.positions.relative import DistanceBias, RelativeCode
+from regard.parts.positions.base import Positions
+from regard.parts.positions.shaw import ShawBias, ShawEncoding
 from regard.parts.positions.sinusoid import waves
 
 NO_TREE = "Tree positions need a dependency tree beside each sentence (CoNLL-U); none was given"
@@ -27,29 +27,29 @@ class Tree:
     def __post_init__(self) -> None:
         at_least(0, reach=self.reach)
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "TreeCode":
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "TreeEncoding":
         if causal:
             raise ConfigError("Tree positions need the parse of a whole sentence: a decoder that writes has none yet")
-        return TreeCode(self.reach, size, self.base)
+        return TreeEncoding(self.reach, size, self.base)
 
 
-class TreeCode(RelativeCode):
+class TreeEncoding(ShawEncoding):
     def __init__(self, reach: int, size: int, base: float):
         super().__init__(reach, size)
         self.base = base
 
-    def embed(self, x: States, places: Places) -> States:
-        if places.depth is None:
+    def embed(self, x: States, positions: Positions) -> States:
+        if positions.depth is None:
             raise UserError(NO_TREE)
-        return x + waves(places.depth, x.shape[-1], self.base).to(x.dtype)
+        return x + waves(positions.depth, x.shape[-1], self.base).to(x.dtype)
 
-    def bias(self, places: Places) -> Bias:
-        if places.distance is None:
+    def bias(self, positions: Positions) -> Bias:
+        if positions.distance is None:
             raise UserError(NO_TREE)
-        return TreeBias(self.table, self.reach, places.distance)
+        return TreeBias(self.table, self.reach, positions.distance)
 
 
-class TreeBias(DistanceBias):
+class TreeBias(ShawBias):
     def __init__(self, table: Tensor, reach: int, steps: Int[Tensor, "batch length length"]):
         super().__init__(table, reach)
         self.steps = steps

@@ -159,7 +159,7 @@ def _budgeted(plan: Plan, seed: int, name: str, settled: Mapping[str, Any]) -> P
         plan.training,
         steps=settled.get("steps"),
         minutes=settled.get("minutes"),
-        check_every=max(1, -(-int(steps) // CHECKS)),
+        eval_every=max(1, -(-int(steps) // CHECKS)),
         seed=seed,
     )
     return replace(plan, training=training)

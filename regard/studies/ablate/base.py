@@ -68,16 +68,16 @@ def _plain(plan: Plan, size: Size) -> Plan:
     training = replace(
         plan.training,
         epochs=None,
-        fewest=0,
+        min_steps=0,
         minutes=None,
         steps=100,
-        batch=plan.training.batch if isinstance(model, NPT) else min(plan.training.batch, 32),
-        optimiser=AdamW(rate=2e-3),
+        batch_size=plan.training.batch_size if isinstance(model, NPT) else min(plan.training.batch_size, 32),
+        optimiser=AdamW(lr=2e-3),
         schedule=Cosine(warmup=100),
-        clip=1.0,
-        average=0.0,
+        grad_clip=1.0,
+        ema=0.0,
         precision="float32",
         compile="never",
-        keep=1,
+        keep_checkpoints=1,
     )
     return replace(plan, model=model, training=training)

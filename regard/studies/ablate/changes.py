@@ -5,13 +5,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, RNN, DecoderOnly, Model, NameLabel, RNNReader, RNNWriter, Transformer
+from regard.models import BERT, GPT, NPT, RNN, RNNLM, ClassifierHead, DecoderOnly, Model, RNNClassifier, Transformer
 from regard.parts import (
     GELU,
     Additive,
     ALiBi,
     BigBird,
-    Buckets,
     Compressed,
     Experts,
     Full,
@@ -23,11 +22,12 @@ from regard.parts import (
     NoPosition,
     NoResidual,
     PostNorm,
-    Relative,
     RMSNorm,
     Rotary,
+    Shaw,
     Sinusoid,
     SwiGLU,
+    T5Bias,
     Window,
 )
 from regard.recipes import Plan
@@ -69,7 +69,9 @@ def by_muon(plan: Plan) -> Plan:
     rest = plan.training.optimiser
     if not isinstance(rest, AdamW):
         raise ConfigError("the base has another optimiser than AdamW")
-    return replace(plan, training=replace(plan.training, optimiser=Muon(rate=0.02, decay=rest.decay, rest=rest)))
+    return replace(
+        plan, training=replace(plan.training, optimiser=Muon(lr=0.02, weight_decay=rest.weight_decay, adamw=rest))
+    )
 
 
 def half_the_layers(plan: Plan) -> Plan:
@@ -97,9 +99,9 @@ def recurrent(attention: Full | Additive | None) -> Callable[[Plan], Plan]:
 def _recurrent_model(model: Model, attention: Full | Additive | None) -> Model:
     match model:
         case GPT() if attention is None:
-            return RNNWriter(vocab=model.vocab, width=2 * model.width, dropout=model.dropout)
-        case BERT(head=NameLabel() as head) if attention is None:
-            return RNNReader(vocab=model.vocab, width=2 * model.width, head=head, dropout=model.dropout)
+            return RNNLM(vocab=model.vocab, width=2 * model.width, dropout=model.dropout)
+        case BERT(head=ClassifierHead() as head) if attention is None:
+            return RNNClassifier(vocab=model.vocab, width=2 * model.width, head=head, dropout=model.dropout)
         case Transformer() | DecoderOnly():
             return RNN(vocab=model.vocab, width=2 * model.width, attention=attention, dropout=model.dropout)
     if isinstance(model, NPT):
@@ -134,7 +136,7 @@ CHANGES = (
     Change("one-head", "one head of the whole width",
            "one look at a time", model(heads=1)),
     Change("shared-keys", "all heads share keys and values",
-           "a smaller cache when writing", model(key_heads=1)),
+           "a smaller cache when writing", model(kv_heads=1)),
     Change("no-feed-forward", "attention only",
            "without it stacked attention only averages", model(feed=NoFeed())),
     Change("swiglu", "a gated feed-forward of the same size",
@@ -152,13 +154,13 @@ CHANGES = (
     Change("learned", "a learned vector a place",
            "flexible, and ends with the table", model(position=Learned(1024))),
     Change("relative", "Shaw's relative positions",
-           "what matters is how far, not where", model(position=Relative())),
+           "what matters is how far, not where", model(position=Shaw())),
     Change("rotary", "rotary positions",
            "distance through turned queries and keys", model(position=Rotary())),
     Change("alibi", "ALiBi",
            "near is likelier, at a rate a head", model(position=ALiBi())),
     Change("buckets", "T5's bucketed distances",
-           "a learned score for each range of distances", model(position=Buckets())),
+           "a learned score for each range of distances", model(position=T5Bias())),
     Change("window", "a window of 16",
            "linear cost; the far is out of sight", model(attention=Window(reach=16))),
     Change("bigbird", "BigBird with blocks of 8",

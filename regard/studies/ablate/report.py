@@ -105,7 +105,7 @@ def _table(effects: Sequence[Effect], noise: Noise, found: Found) -> Grid:
 
 def _how_to_read(found: Found, noise: Noise) -> str:
     settled, asked = found.settled, found.asked
-    steps, batch = settled.get("steps"), found.base.training.batch
+    steps, batch = settled.get("steps"), found.base.training.batch_size
     equal = (
         f"every run takes {steps:,} steps of {batch} rows, whatever they cost"
         if steps is not None

@@ -109,14 +109,14 @@ def _plan(asked: Recall, folder: Path, kind: str, steps_back: int, seed: int) ->
     new = BATCH * asked.steps  # no text comes twice, so nothing can be learned by heart
     train, valid = (_file(folder, steps_back, count, part) for part, count in (("train", new), ("valid", MEASURED)))
     training = Training(
-        batch=BATCH,
+        batch_size=BATCH,
         steps=asked.steps,
-        optimiser=AdamW(rate=2e-3),
+        optimiser=AdamW(lr=2e-3),
         schedule=Cosine(warmup=50),
         precision="float32",
         compile="never",
-        check_every=asked.steps,
-        keep=1,
+        eval_every=asked.steps,
+        keep_checkpoints=1,
         seed=seed,
     )
     plan = translator((train,), (valid,))

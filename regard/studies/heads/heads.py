@@ -20,7 +20,8 @@ from regard.models import BERT, GPT, Transformer
 from regard.parts import MultiHead, listen
 from regard.recipes import Plan
 from regard.recipes.plan import PLAN
-from regard.run import COLUMNS, CONFIG, Run, load_run, read_config
+from regard.run import Run, load_run
+from regard.store import COLUMNS, CONFIG, read_config
 from regard.studies.heads.duplicates import Shares, duplicate_shares, hidden_again
 from regard.studies.heads.roles import role_shares
 from regard.studies.heads.syntax import Relation, Syntax, read_syntax
@@ -161,7 +162,7 @@ def heads_of(model: nn.Module) -> dict[str, MultiHead]:
 
 
 def _count(heads: MultiHead) -> int:
-    return heads.out.in_features // heads.size
+    return heads.out.in_features // heads.head_size
 
 
 @contextmanager
@@ -170,7 +171,7 @@ def silent(heads: MultiHead, number: int) -> Iterator[None]:
 
     def hush(module: nn.Module, given: tuple[Any, ...]) -> tuple[Tensor]:
         found = given[0].clone()
-        found[..., number * heads.size : (number + 1) * heads.size] = 0
+        found[..., number * heads.head_size : (number + 1) * heads.head_size] = 0
         return (found,)
 
     hook = heads.out.register_forward_pre_hook(hush)

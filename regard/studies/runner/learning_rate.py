@@ -16,7 +16,7 @@ from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.pool import run_jobs
 from regard.studies.runner.report import Block, Grid, Heading, Words
 
-SETTING = "training.optimiser.rate"
+SETTING = "training.optimiser.lr"
 TIMES = (0.5, 1.0, 2.0, 4.0)  # of the plan's own rate, to begin with
 FARTHEST = 64.0  # times the plan's own, either way
 SEED = 99  # of no run that is compared with another
@@ -32,7 +32,7 @@ class Rate:
 
 
 def with_rate(plan: Plan, rate: float) -> Plan:
-    optimiser = replace(plan.training.optimiser, rate=rate)
+    optimiser = replace(plan.training.optimiser, lr=rate)
     return replace(plan, training=replace(plan.training, optimiser=optimiser))
 
 
@@ -42,7 +42,7 @@ def tries(settings: Mapping[str, Any] | None) -> int:
 
 
 def first_tries(plan: Plan, settings: Mapping[str, Any] | None) -> list[Job]:
-    own = plan.training.optimiser.rate
+    own = plan.training.optimiser.lr
     return [_job(plan, own * times) for times in TIMES[: tries(settings)]]
 
 
@@ -54,7 +54,7 @@ def find_rate(
     say: Callable[[str], None],
 ) -> Rate:
     """For a plan with its budget; the runs stand in the folder as all others do."""
-    own = plan.training.optimiser.rate
+    own = plan.training.optimiser.lr
     jobs = first_tries(plan, settings)
     if not jobs:
         return Rate(own)
@@ -65,7 +65,7 @@ def find_rate(
 
     while jobs:
         outcomes = run_jobs(folder, jobs, processes, say_part)
-        tried |= {job.plan.training.optimiser.rate: outcomes[job.key].loss for job in jobs}
+        tried |= {job.plan.training.optimiser.lr: outcomes[job.key].loss for job in jobs}
         jobs = [_job(plan, rate) for rate in _beyond(tried) if own / FARTHEST <= rate <= own * FARTHEST]
     if all(loss is None for loss in tried.values()):
         raise UserError(f"{folder.path}: diverges at every rate from {min(tried):.3g} to {max(tried):.3g}")

@@ -12,7 +12,7 @@ from types import FrameType
 from regard.core.errors import UserError, at_least
 from regard.core.machine import usable_cores
 from regard.studies.runner.folder import Job, Outcome, StudyFolder
-from regard.train.screen import clock
+from regard.train.display import clock
 
 PAUSE = 0.05  # seconds between looks at the processes
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TOKENIZERS_PARALLELISM"), "1")

@@ -1,21 +1,18 @@
 """How long a step takes, measured before a study begins, so that all its runs fit the time there is."""
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 import torch
 
 from regard.core.errors import ConfigError
 from regard.recipes import Plan
 from regard.recipes.training import Prepared
-from regard.run import RunFolder, read_metrics
-from regard.train import Loop, evaluate
-from regard.train.screen import clock
+from regard.train import Loop, MemoryKeeper, evaluate
+from regard.train.display import clock
 
 STEPS = 4  # of which the first warms up
 STARTING = 5.0  # seconds in which a process starts and reads its data
@@ -37,11 +34,12 @@ class Pace:
 def measure_pace(plan: Plan, ready: Prepared) -> Pace:
     """A few steps and a validation by the loop itself, on one thread as the study's runs will be."""
     torch.manual_seed(0)
-    training = replace(plan.training, steps=STEPS, minutes=None, log_every=1, check_every=STEPS + 1)
-    with one_thread(), tempfile.TemporaryDirectory() as place, RunFolder(Path(place) / "run").open() as folder:
+    training = replace(plan.training, steps=STEPS, minutes=None, log_every=1, eval_every=STEPS + 1)
+    with one_thread():
+        keeper = MemoryKeeper()
         model = plan.model.build()
-        Loop(model, plan.task, ready.train, training, folder, speaks=False).run()
-        clocked = [line["seconds"] for line in read_metrics(folder.path) if "loss" in line]
+        Loop(model, plan.task, ready.train, training, keeper).run()
+        clocked = [line["seconds"] for line in keeper.metrics if "loss" in line]
         began = time.monotonic()
         if ready.valid is not None:
             evaluate(model, plan.task, ready.valid)

@@ -43,7 +43,7 @@ def forward_flops(config: GPT, length: int) -> int:
         raise ConfigError(f"attention: operations are counted for Full, not for {type(config.attention).__name__}")
     model = _outline(config)
     matrices = sum(_matrices(block) for block in model.modules() if isinstance(block, Sublayers))
-    size = config.size or config.width // config.heads
+    size = config.head_size or config.width // config.heads
     looks = 2 * 2 * length * config.heads * size * config.layers  # queries with keys, then weights with values
     return matrices + looks + 2 * config.vocab * config.width
 

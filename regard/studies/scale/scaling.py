@@ -26,7 +26,7 @@ from regard.studies.scale.flops import count_parameters, training_flops
 from regard.studies.scale.laws import FEWEST, Interval, Point, fit_joint
 from regard.studies.scale.report import Scaled, plan_steps, report_scaling
 from regard.train import AdamW
-from regard.train.screen import clock
+from regard.train.display import clock
 
 SHARES = (0.125, 0.25, 0.5, 1.0)  # of the most steps
 HEAD = 16  # width of a head, whatever the width of the model
@@ -126,7 +126,7 @@ def _sized(plan: Plan, sizes: Sequence[str]) -> dict[str, Plan]:
         width, layers = read_size(size)
         model = replace(plan.model, width=width, layers=layers, heads=max(1, width // HEAD))
         wide = first / width if isinstance(optimiser, AdamW) else 1.0
-        found[size] = with_rate(replace(plan, model=model), optimiser.rate * wide)
+        found[size] = with_rate(replace(plan, model=model), optimiser.lr * wide)
     return found
 
 
@@ -161,7 +161,7 @@ def _grid(plans: Mapping[str, Plan], steps: int) -> list[Job]:
 
 
 def _job(size: str, plan: Plan, steps: int) -> Job:
-    training = replace(plan.training, steps=steps, check_every=max(1, -(-steps // CHECKS)), seed=0)
+    training = replace(plan.training, steps=steps, eval_every=max(1, -(-steps // CHECKS)), seed=0)
     return Job(f"{size}@{steps}", 0, replace(plan, training=training))
 
 
@@ -170,7 +170,7 @@ def _work(job: Job) -> tuple[int, int, float]:
     plan = job.plan
     assert isinstance(plan.model, GPT)
     assert isinstance(plan.data, Corpus)
-    tokens = (plan.training.steps or 0) * plan.training.batch * plan.data.length
+    tokens = (plan.training.steps or 0) * plan.training.batch_size * plan.data.length
     return count_parameters(plan.model).rest, tokens, training_flops(plan.model, plan.data.length, tokens)
 
 

@@ -9,8 +9,8 @@ const ROW = 16; // of the legend in a file
 const MARGIN = { left: 62, right: 14, top: 26, bottom: 34 };
 const INNER = [WIDTH - MARGIN.left - MARGIN.right, HEIGHT - MARGIN.top - MARGIN.bottom];
 export const WORDS = {
-  loss: "training loss", valid: "validation loss", rate: "learning rate", rate_rest: "learning rate of the rest",
-  rate_share: "learning rate, share of its highest", speed: "speed",
+  loss: "training loss", valid: "validation loss", rate: "learning rate", lr_adamw: "learning rate of the rest",
+  lr_multiplier: "learning rate, share of its highest", speed: "speed",
 };
 const crosses = new Map(); // what is pointed at in each chart, also after it is drawn again
 
@@ -98,7 +98,7 @@ class Chart {
     const { colour, dash } = group.style;
     const places = points.map(({ x, mean }) => [this.toX(x), this.toY(mean)]);
     const marks = name === "valid";
-    const thin = marks || name === "rate_rest";
+    const thin = marks || name === "lr_adamw";
     pen.path(places, colour, thin ? 1 : 1.6, thin ? 0.6 : 0.9, dash);
     if (marks || points.length === 1) places.forEach(([x, y]) => pen.rect(x - 2.5, y - 2.5, 5, 5, colour));
   }

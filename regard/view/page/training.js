@@ -7,8 +7,8 @@ import { CanvasPen } from "./pen.js";
 import { ask, isFile } from "./source.js";
 
 const LOSS = { title: "loss, nats", names: ["loss", "valid"], log: true };
-const RATE = { title: "learning rate", names: ["rate", "rate_rest"] };
-const SHARE = { title: "learning rate, share of its highest", names: ["rate_share"] }; // all that older runs tell
+const RATE = { title: "learning rate", names: ["rate", "lr_adamw"] };
+const SHARE = { title: "learning rate, share of its highest", names: ["lr_multiplier"] }; // all that older runs tell
 const SPEED = { title: "speed, tokens or rows a second", names: ["speed"] };
 const SWATCH = [34, 10];
 let timer = 0;
@@ -57,8 +57,8 @@ function focus(place) {
 
 function charts(shown) {
   const all = shown.flatMap(({ found }) => found);
-  const old = all.some(({ curves }) => curves.rate_share && !curves.rate);
-  const rest = all.some(({ curves }) => curves.rate_rest);
+  const old = all.some(({ curves }) => curves.lr_multiplier && !curves.rate);
+  const rest = all.some(({ curves }) => curves.lr_adamw);
   const usual = [LOSS, rest ? { ...RATE, title: `${RATE.title} (thin: of the rest)` } : RATE, ...(old ? [SHARE] : []), SPEED];
   const known = new Set([...usual, SHARE].flatMap((one) => one.names));
   const others = [...new Set(all.flatMap((run) => Object.keys(run.curves)))].filter((name) => !known.has(name));
@@ -98,7 +98,7 @@ function swatch({ colour, dash }) {
 
 function lastValues(shown) {
   const all = [...new Set(shown.flatMap(({ found }) => found.flatMap((run) => Object.keys(run.curves))))];
-  const names = all.filter((name) => name !== "rate_share" || !all.includes("rate")); // the one tells the other
+  const names = all.filter((name) => name !== "lr_multiplier" || !all.includes("rate")); // the one tells the other
   if (!names.length) return "";
   const head = make("tr", {}, make("th", { scope: "col" }, "last values"), ...shown.map(({ name }) => make("th", { scope: "col" }, name)));
   const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, WORDS[name] ?? name.replaceAll("_", " ")),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.run import is_final, read_metrics
+from regard.store import is_final, read_metrics
 
 MOST = 1000  # points of a curve
 Point = tuple[int, float | None, float]  # step, seconds, value

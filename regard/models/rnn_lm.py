@@ -7,13 +7,13 @@ from torch import Tensor, nn
 from regard.core.errors import MANY, at_least, at_most, share
 from regard.core.shapes import Logits, Tokens
 from regard.parts.dropout import Dropout
-from regard.parts.embed import Words
+from regard.parts.embed import TokenEmbedding
+from regard.parts.init import init_weights
 from regard.parts.recurrent import LSTM, Carry, Cell
-from regard.parts.start import begin
 
 
 @dataclass(frozen=True, kw_only=True)
-class RNNWriter:
+class RNNLM:
     vocab: int = 0  # 0: counted from the data when a run is made
     width: int = 256
     layers: int = 2
@@ -27,38 +27,38 @@ class RNNWriter:
         at_most(MANY, layers=self.layers)
         share(dropout=self.dropout)
 
-    def build(self) -> "RNNWriterModel":
-        return RNNWriterModel(self)
+    def build(self) -> "RNNLMModel":
+        return RNNLMModel(self)
 
 
 @dataclass(frozen=True)
-class Carrying:
+class RNNLMState:
     """What is known of all that came before; nothing at the start."""
 
     carry: Carry | None = None
 
-    def select(self, rows: Tensor, beams: int = 1) -> "Carrying":
-        return Carrying(None if self.carry is None else tuple(part[:, rows] for part in self.carry))
+    def select(self, rows: Tensor, beams: int = 1) -> "RNNLMState":
+        return RNNLMState(None if self.carry is None else tuple(part[:, rows] for part in self.carry))
 
 
-class RNNWriterModel(nn.Module):
-    def __init__(self, config: RNNWriter):
+class RNNLMModel(nn.Module):
+    def __init__(self, config: RNNLM):
         super().__init__()
         self.config = config
-        self.words = Words(config.vocab, config.width, tied=config.tied)
+        self.embedding = TokenEmbedding(config.vocab, config.width, tied=config.tied)
         self.drop = Dropout(config.dropout)
         inner = config.dropout if config.layers > 1 else 0.0
         self.decoder = config.cell.build(config.width, config.width, config.layers, inner, both_ways=False)
-        begin(self)
+        init_weights(self)
 
     def forward(self, tokens: Tokens) -> Logits:
         """Scores of the word after each token."""
-        return self.step(tokens, self.begin())[0]
+        return self.step(tokens, self.init_state())[0]
 
-    def begin(self, capacity: int = 0) -> Carrying:
+    def init_state(self, capacity: int = 0) -> RNNLMState:
         """An empty state for `step`; it never grows, so no capacity is laid out."""
-        return Carrying()
+        return RNNLMState()
 
-    def step(self, tokens: Tokens, state: Carrying) -> tuple[Logits, Carrying]:
-        x, carry = self.decoder(self.drop(self.words(tokens)), state.carry)
-        return self.words.logits(self.drop(x)), Carrying(carry)
+    def step(self, tokens: Tokens, state: RNNLMState) -> tuple[Logits, RNNLMState]:
+        x, carry = self.decoder(self.drop(self.embedding(tokens)), state.carry)
+        return self.embedding.logits(self.drop(x)), RNNLMState(carry)

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from regard.core.errors import ConfigError, at_least
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
-from regard.parts.positions.base import Places, PositionCode
+from regard.parts.positions.base import PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
-class Buckets:
+class T5Bias:
     count: int = 32
     far: int = 128  # distances from here on share the last bucket
     relates = True
@@ -24,22 +24,22 @@ class Buckets:
         if self.far <= self.count // 2:
             raise ConfigError(f"far: must be beyond the {self.count // 2} buckets of one distance each, not {self.far}")
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "BucketsCode":
-        return BucketsCode(self.count, self.far, heads, causal)
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "T5BiasEncoding":
+        return T5BiasEncoding(self.count, self.far, heads, causal)
 
 
-class BucketsCode(PositionCode):
+class T5BiasEncoding(PositionEncoding):
     def __init__(self, count: int, far: int, heads: int, causal: bool):
         super().__init__()
         self.count, self.far, self.causal = count, far, causal
         self.table = nn.Embedding(count, heads)
 
-    def bias(self, places: Places) -> Bias:
-        return BucketBias(self)
+    def bias(self, positions: Positions) -> Bias:
+        return T5ScoreBias(self)
 
 
-class BucketBias:
-    def __init__(self, code: BucketsCode):
+class T5ScoreBias:
+    def __init__(self, code: T5BiasEncoding):
         self.code = code
 
     def at(self, q: Float[Tensor, "batch heads *query size"], query: Index, key: Index) -> Tensor:

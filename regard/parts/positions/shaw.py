@@ -12,32 +12,32 @@ from torch import Tensor, nn
 from regard.core.errors import at_least
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
-from regard.parts.positions.base import Places, PositionCode
+from regard.parts.positions.base import PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
-class Relative:
+class Shaw:
     reach: int = 16  # distances beyond it count as it
     relates = True
 
     def __post_init__(self) -> None:
         at_least(0, reach=self.reach)
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "RelativeCode":
-        return RelativeCode(self.reach, size)
+    def build(self, width: int, heads: int, size: int, causal: bool) -> "ShawEncoding":
+        return ShawEncoding(self.reach, size)
 
 
-class RelativeCode(PositionCode):
+class ShawEncoding(PositionEncoding):
     def __init__(self, reach: int, size: int):
         super().__init__()
         self.reach = reach
         self.table = nn.Parameter(torch.randn(2 * reach + 1, size) * size**-0.5)
 
-    def bias(self, places: Places) -> Bias:
-        return DistanceBias(self.table, self.reach)
+    def bias(self, positions: Positions) -> Bias:
+        return ShawBias(self.table, self.reach)
 
 
-class DistanceBias:
+class ShawBias:
     """The query's match with the vector of a clipped distance, scaled as scores usually are, by the size of a head."""
 
     def __init__(self, table: Float[Tensor, "distances size"], reach: int):

@@ -13,41 +13,41 @@ from regard.parts.blocks import Sublayers
 
 @dataclass(frozen=True)
 class AdamW:
-    """Adam with decoupled decay of matrices (Loshchilov & Hutter, 2019)."""
+    """Adam with decoupled weight decay, applied to matrices only (Loshchilov & Hutter, 2019)."""
 
-    rate: float = 1e-3
-    decay: float = 0.01
-    beta: float = 0.9
+    lr: float = 1e-3
+    weight_decay: float = 0.01
+    beta1: float = 0.9
     beta2: float = 0.98
     eps: float = 1e-9
 
     def __post_init__(self) -> None:
-        share(beta=self.beta, beta2=self.beta2)
-        not_negative(rate=self.rate, decay=self.decay, eps=self.eps)
+        share(beta1=self.beta1, beta2=self.beta2)
+        not_negative(lr=self.lr, weight_decay=self.weight_decay, eps=self.eps)
 
     def build(self, model: nn.Module) -> "Optimisers":
-        return Optimisers(model, [(self._for(list(model.parameters())), self.rate)])
+        return Optimisers(model, [(self.over(list(model.parameters())), self.lr)])
 
-    def _for(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    def over(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
         matrices = [p for p in parameters if p.dim() >= 2]
         others = [p for p in parameters if p.dim() < 2]
-        groups = [{"params": matrices, "weight_decay": self.decay}, {"params": others, "weight_decay": 0.0}]
+        groups = [{"params": matrices, "weight_decay": self.weight_decay}, {"params": others, "weight_decay": 0.0}]
         filled = [group for group in groups if group["params"]]
-        return torch.optim.AdamW(filled, lr=self.rate, betas=(self.beta, self.beta2), eps=self.eps, fused=True)
+        return torch.optim.AdamW(filled, lr=self.lr, betas=(self.beta1, self.beta2), eps=self.eps, fused=True)
 
 
 @dataclass(frozen=True)
 class Muon:
-    """Steps of equal size in every direction of a matrix (Jordan et al., 2024); the rest goes to AdamW."""
+    """Orthogonalised momentum for the matrices inside blocks (Jordan et al., 2024); AdamW for all other parameters."""
 
-    rate: float = 0.02
-    decay: float = 0.01
+    lr: float = 0.02
+    weight_decay: float = 0.01
     momentum: float = 0.95
-    rest: AdamW = AdamW()
+    adamw: AdamW = AdamW()
 
     def __post_init__(self) -> None:
         share(momentum=self.momentum)
-        not_negative(rate=self.rate, decay=self.decay)
+        not_negative(lr=self.lr, weight_decay=self.weight_decay)
 
     def build(self, model: nn.Module) -> "Optimisers":
         inside = matrices_of_blocks(model)
@@ -55,10 +55,10 @@ class Muon:
         rest = [p for p in model.parameters() if id(p) not in chosen]
         pairs: list[tuple[torch.optim.Optimizer, float]] = []
         if inside:
-            muon = torch.optim.Muon(inside, lr=self.rate, weight_decay=self.decay, momentum=self.momentum)
-            pairs.append((muon, self.rate))
+            muon = torch.optim.Muon(inside, lr=self.lr, weight_decay=self.weight_decay, momentum=self.momentum)
+            pairs.append((muon, self.lr))
         if rest:
-            pairs.append((self.rest._for(rest), self.rest.rate))
+            pairs.append((self.adamw.over(rest), self.adamw.lr))
         return Optimisers(model, pairs)
 
 
@@ -66,7 +66,7 @@ Optimiser = AdamW | Muon
 
 
 def matrices_of_blocks(model: nn.Module) -> list[nn.Parameter]:
-    """Weights of the linear layers inside blocks: not embeddings, not heads, not the router's small matrix."""
+    """Weights of the linear layers inside blocks: no embeddings, no output heads, no router of experts."""
     return [
         cast(nn.Parameter, layer.weight)
         for block in model.modules()
@@ -77,22 +77,22 @@ def matrices_of_blocks(model: nn.Module) -> list[nn.Parameter]:
 
 
 class Optimisers:
-    """One or more optimisers as one, whose state is a flat dictionary of named tensors."""
+    """One or more optimisers used as one; their state is a flat dictionary of named tensors."""
 
     def __init__(self, model: nn.Module, parts: Iterable[tuple[torch.optim.Optimizer, float]]):
         self.parts = list(parts)
         self.names = {id(p): name for name, p in model.named_parameters()}
 
-    def step(self, share: float) -> None:
-        """One step at this share of each peak rate."""
-        for optimiser, rate in self.parts:
+    def step(self, multiplier: float) -> None:
+        """One step at this multiple of each peak learning rate."""
+        for optimiser, lr in self.parts:
             for group in optimiser.param_groups:
-                group["lr"] = rate * share
+                group["lr"] = lr * multiplier
             optimiser.step()
 
-    def rates(self, share: float) -> dict[str, float]:
-        """The learning rate at this share of its peak, and that of the rest where the rest has its own."""
-        return {name: rate * share for name, (_, rate) in zip(("rate", "rate_rest"), self.parts, strict=False)}
+    def learning_rates(self, multiplier: float) -> dict[str, float]:
+        """The current learning rate, and that of AdamW where it accompanies Muon."""
+        return {name: lr * multiplier for name, (_, lr) in zip(("lr", "lr_adamw"), self.parts, strict=False)}
 
     def clear(self) -> None:
         for optimiser, _ in self.parts:
@@ -106,7 +106,7 @@ class Optimisers:
             for key, value in values.items()
         }
 
-    def set_state(self, state: Mapping[str, Tensor]) -> None:
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
         for optimiser, _ in self.parts:
             for p in (p for group in optimiser.param_groups for p in group["params"]):
                 start = f"{self.names[id(p)]}/"

@@ -6,53 +6,55 @@ from torch import nn
 
 from regard.core.errors import MANY, ConfigError, at_least, at_most, share
 from regard.core.shapes import Labels, Tokens, Valid
-from regard.models.bert import NameLabel
+from regard.models.bert import ClassifierHead
 from regard.parts.dropout import Dropout
-from regard.parts.embed import Words
+from regard.parts.embed import TokenEmbedding
+from regard.parts.init import init_weights
 from regard.parts.norms import LayerNorm
-from regard.parts.positions import Places
+from regard.parts.positions import Positions
 from regard.parts.recurrent import LSTM, Cell
-from regard.parts.start import begin
 
 
 @dataclass(frozen=True, kw_only=True)
-class RNNReader:
+class RNNClassifier:
     vocab: int = 0  # 0: counted from the data when a run is made
     width: int = 256
     layers: int = 1
     cell: Cell = LSTM()
-    head: NameLabel = NameLabel(read="mean")
+    head: ClassifierHead = ClassifierHead(pooling="mean")
     dropout: float = 0.2
 
     def __post_init__(self) -> None:
         if self.width < 2 or self.width % 2:
             raise ConfigError(f"width: must be even (half reads each way), not {self.width}")
-        if self.head.read == "first":
-            raise ConfigError("head.read: what an RNN knows at the first token came from one side; choose mean or max")
+        if self.head.pooling == "first":
+            raise ConfigError(
+                "head.pooling: what an RNN knows at the first token came from one side; choose mean or max"
+            )
         at_least(0, vocab=self.vocab)
         at_least(1, layers=self.layers)
         at_most(MANY, layers=self.layers)
         share(dropout=self.dropout)
 
-    def build(self) -> "RNNReaderModel":
-        return RNNReaderModel(self)
+    def build(self) -> "RNNClassifierModel":
+        return RNNClassifierModel(self)
 
 
-class RNNReaderModel(nn.Module):
-    def __init__(self, config: RNNReader):
+class RNNClassifierModel(nn.Module):
+    def __init__(self, config: RNNClassifier):
         super().__init__()
         self.config = config
         width = config.width
-        self.words = Words(config.vocab, width)
+        self.embedding = TokenEmbedding(config.vocab, width)
         self.drop = Dropout(config.dropout)
         inner = config.dropout if config.layers > 1 else 0.0
         self.encoder = config.cell.build(width, width // 2, config.layers, inner, both_ways=True)
         self.head = config.head.build(width, LayerNorm(), config.dropout)
-        begin(self)
+        init_weights(self)
 
-    def forward(self, tokens: Tokens, valid: Valid | None = None, places: Places | None = None) -> Labels:
-        """Scores of the labels. A token that is not valid is nothing; of places an RNN knows the order alone."""
-        x = self.drop(self.words(tokens))
+    def forward(self, tokens: Tokens, valid: Valid | None = None, positions: Positions | None = None) -> Labels:
+        """Scores of the labels. A token that is not valid is nothing; of positions an RNN knows the order alone."""
+        x = self.drop(self.embedding(tokens))
         within = None
         if valid is not None:  # hidden tokens may stand inside a text: it ends after the last that is shown
             x = x * valid[:, :, None]

@@ -9,7 +9,7 @@ from regard.parts.blocks import Sublayers
 
 
 @torch.no_grad()
-def begin(model: nn.Module, *streams: Iterable[nn.Module], quiet: bool = False) -> None:
+def init_weights(model: nn.Module, *streams: Iterable[nn.Module], quiet: bool = False) -> None:
     """Xavier matrices and small tables; what the blocks of a stream add is divided by the root of their number.
 
     With `quiet` it begins at nothing, and every block learns what it is for.

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from regard.core.files import replacing
-from regard.run import is_final, read_metrics
+from regard.store.metrics import is_final, read_metrics
 
 
 def plot_losses(run: Path) -> None:

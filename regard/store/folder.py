@@ -1,13 +1,11 @@
-"""The run folder while it is written: one process at a time, files that are whole or absent, checkpoints, metrics."""
+"""Writing a run folder: one process at a time, files that are complete or absent, checkpoints. It is a `Keeper`."""
 
 import fcntl
 import json
-import math
 import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +17,19 @@ from regard.core.config import read_yaml
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import (
     check_folder,
-    explain_full_disk,
     open_here,
     read_json,
     remove_folder,
     whole_folder,
     write_text,
 )
+from regard.store.metrics import METRICS, forget_metrics_after, log_metrics
+from regard.train.keeper import Checkpoint
 
-CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.yaml", "model.safetensors", "tokenizer.json", "metrics.jsonl"
+CONFIG, WEIGHTS, TOKENIZER = "config.yaml", "model.safetensors", "tokenizer.json"
 CARD = "card.md"
 COLUMNS, TABLE = "columns.json", "table.safetensors"
 CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """All that training needs to go on as if it had never stopped."""
-
-    progress: Mapping[str, Any]  # step, seconds, best score, …
-    weights: Mapping[str, Tensor]
-    optimiser: Mapping[str, Tensor]
-    average: Mapping[str, Tensor] | None = None
 
 
 OURS = {
@@ -55,6 +44,10 @@ class RunFolder:
     def __init__(self, path: Path):
         self.path = path
         self._lock: int | None = None
+
+    @property
+    def title(self) -> str:
+        return str(self.path)
 
     def open(self, *, resume: bool = False, overwrite: bool = False) -> "RunFolder":
         """Make or take the folder for writing; refuses what would lose or mix results."""
@@ -144,8 +137,8 @@ class RunFolder:
         with whole_folder(place) as folder:
             tensors.save_in_folder(folder / "weights.safetensors", checkpoint.weights)
             tensors.save_in_folder(folder / "optimiser.safetensors", checkpoint.optimiser)
-            if checkpoint.average is not None:
-                tensors.save_in_folder(folder / "average.safetensors", checkpoint.average)
+            if checkpoint.ema is not None:
+                tensors.save_in_folder(folder / "ema.safetensors", checkpoint.ema)
             (folder / "progress.json").write_text(json.dumps(dict(checkpoint.progress), indent=1), encoding="utf-8")
         for old in self.checkpoints()[:-keep]:
             remove_folder(old)
@@ -161,27 +154,21 @@ class RunFolder:
         except UserError as error:
             whole = next((other for other in reversed(found[:-1]) if _is_whole(other)), None)
             raise UserError(f"{error}; remove {newest} to go on from {whole.name if whole else 'the start'}") from None
-        average = newest / "average.safetensors"
+        ema = newest / "ema.safetensors"
         return Checkpoint(
             read_json(newest / "progress.json"),
             tensors.load(newest / "weights.safetensors"),
             tensors.load(newest / "optimiser.safetensors"),
-            tensors.load(average) if average.exists() else None,
+            tensors.load(ema) if ema.exists() else None,
         )
 
     # Metrics
 
     def log(self, **values: Any) -> None:
-        """A line of measurements; what is not finite is null, which every reader of JSON knows."""
-        known = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
-        file = self.path / METRICS
-        with explain_full_disk(file), open(open_here(file, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as out:
-            out.write(json.dumps(known, allow_nan=False) + "\n")
+        log_metrics(self.path, values)
 
     def forget_metrics_after(self, step: int) -> None:
-        """What was logged after the checkpoint will be logged again."""
-        kept = [line for line in read_metrics(self.path) if line["step"] <= step]
-        write_text(self.path / METRICS, "".join(json.dumps(line) + "\n" for line in kept))
+        forget_metrics_after(self.path, step)
 
     # Holding the folder
 
@@ -229,22 +216,3 @@ def _is_whole(checkpoint: Path) -> bool:
     except UserError:
         return False
     return True
-
-
-def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Every logged line; a last line that a kill cut short is left out, and so is whatever is not a measurement."""
-    lines = []
-    if (path / METRICS).exists():
-        for text in (path / METRICS).read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                line = json.loads(text)
-            except ValueError:
-                continue
-            if isinstance(line, dict) and isinstance(line.get("step"), int):
-                lines.append(line)
-    return lines
-
-
-def is_final(line: Mapping[str, Any], name: str) -> bool:
-    """Whether a measurement is of the end: the `loss` beside the scores is that of the best weights, not of a step."""
-    return name == "loss" and "rate_share" not in line

@@ -1,29 +1,25 @@
 """The run folder: the one artefact. Training writes it, every other verb reads it.
 
 config.yaml          task, model, training and data settings; versions, threads, seed, command
-tokenizer.json       where there is text
-columns.json, table.safetensors   where there is a table: its columns and its known rows
+tokenizer.json       for text
+columns.json, table.safetensors   for a table: its columns and its training rows
 model.safetensors    the best weights
 checkpoints/step-…/  weights, optimiser, progress; complete or absent, with a sha256 manifest
 metrics.jsonl        a line a log step
 card.md              what it is, on what data, its scores, the command that made it
 """
 
-from regard.run.folder import (
+from regard.store.folder import (
     CARD,
     COLUMNS,
     CONFIG,
-    METRICS,
     TABLE,
     TOKENIZER,
     WEIGHTS,
-    Checkpoint,
     RunFolder,
-    is_final,
     read_config,
-    read_metrics,
 )
-from regard.run.loaded import Run, load_run, read_model, save_run, set_weights
+from regard.store.metrics import METRICS, is_final, read_metrics
 
 __all__ = [
     "CARD",
@@ -33,14 +29,8 @@ __all__ = [
     "TABLE",
     "TOKENIZER",
     "WEIGHTS",
-    "Checkpoint",
-    "Run",
     "RunFolder",
     "is_final",
-    "load_run",
     "read_config",
     "read_metrics",
-    "read_model",
-    "save_run",
-    "set_weights",
 ]

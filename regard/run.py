@@ -17,9 +17,9 @@ from regard.data.images.image_record import ImageRecord, image_name
 from regard.data.images.pixels import ImageError, ImageInput
 from regard.data.trees.conllu import Parse, match_trees, read_trees
 from regard.decode import Beam, Sampling
-from regard.models import BERT, GPT, FillWords, FromSource, Model, RNNWriter, Transformer, ViT
+from regard.models import BERT, GPT, RNNLM, FromSource, MaskedLMHead, Model, Transformer, ViT
 from regard.parts.positions import Tree
-from regard.run.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
+from regard.store.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, RunFolder, read_config
 from regard.tasks import Classify, ClassifyImages, Summarise, Task
 from regard.tasks.classify import label_chances
 from regard.tasks.classify_images import image_chances
@@ -99,7 +99,7 @@ class Run:
         self, prompt: str = "", tokens: int = 200, sampling: Sampling = Sampling(), stop: tuple[str, ...] = ()
     ) -> Iterator[str]:
         """The text that follows `prompt`, in pieces as they come."""
-        if not isinstance(self.config, GPT | RNNWriter):
+        if not isinstance(self.config, GPT | RNNLM):
             raise UserError(f"{self.path}: holds a {type(self.config).__name__}, which writes no text of its own")
         tokenizer = self.words("it goes on from tokens but from no text")
         return generate(self.model, tokenizer, prompt, tokens, sampling, stop)
@@ -156,7 +156,7 @@ class Run:
         return guesses(self.model, self._fills(), texts, nbest)
 
     def _fills(self) -> Tokenizer:
-        if not isinstance(self.config, BERT) or not isinstance(self.config.head, FillWords):
+        if not isinstance(self.config, BERT) or not isinstance(self.config.head, MaskedLMHead):
             raise UserError(f"{self.path}: was not trained to fill in words; `regard train fill` makes such a run")
         return self.words("it fills in tokens but no words")
 
@@ -212,7 +212,7 @@ def load_run(path: Path) -> Run:
     config, task = read_model(path)
     weights = tensors.load(path / WEIGHTS)
     with torch.device("meta"):  # a config of absurd size must not take all memory before it is refused
-        check_weights(config.build(), weights, path / WEIGHTS)
+        tensors.check_weights(config.build(), weights, path / WEIGHTS)
     model = config.build()
     model.load_state_dict(weights)
     tokenizer = Tokenizer.load(path / TOKENIZER) if (path / TOKENIZER).exists() else None
@@ -220,23 +220,3 @@ def load_run(path: Path) -> Run:
     if tokenizer is not None and vocab is not None and tokenizer.vocab > vocab:
         raise UserError(f"{path / TOKENIZER}: has {tokenizer.vocab} tokens, the model only {vocab}")
     return Run(path, config, model.eval(), task, tokenizer)
-
-
-def set_weights(model: nn.Module, weights: Mapping[str, Tensor], source: Path) -> None:
-    check_weights(model, weights, source)
-    model.load_state_dict(dict(weights))
-
-
-def check_weights(model: nn.Module, weights: Mapping[str, Tensor], source: Path) -> None:
-    """Strictly: a missing, extra or misshapen tensor is listed by name."""
-    needed = model.state_dict()
-    wrong = [f"{name} is missing" for name in needed.keys() - weights.keys()]
-    wrong += [f"{name} is not in the model" for name in weights.keys() - needed.keys()]
-    for name in needed.keys() & weights.keys():
-        have, want = weights[name], needed[name]
-        if have.shape != want.shape:
-            wrong.append(f"{name} is {tuple(have.shape)}, not {tuple(want.shape)}")
-        elif have.is_floating_point() != want.is_floating_point() or have.is_complex():
-            wrong.append(f"{name} holds {have.dtype}, not {want.dtype}")
-    if wrong:
-        raise UserError(f"{source}: does not fit the config: {'; '.join(sorted(wrong)[:8])}")
