@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from regard import listen
 from regard.models import NPT
 from regard.parts.embed import Patches
+from regard.parts.init import init_weights
 from regard.parts.linear import Linear
 
 SIDE, PATCH, LABELS = 8, 2, 10
@@ -37,7 +38,7 @@ class ImagesAsRows(nn.Module):
         self.cells = nn.ModuleList(npt.block(1) for _ in range(npt.layers))
         self.norm = npt.last_norm()
         self.answer = Linear(npt.width, LABELS)
-        begin(self, [*self.rows, *self.cells])
+        init_weights(self, [*self.rows, *self.cells])
 
     def forward(self, images: Tensor, labels: Tensor, hidden: Tensor) -> Tensor:
         """Scores of the labels of all rows; where `hidden`, a row's own label is not shown to it."""
