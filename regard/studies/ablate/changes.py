@@ -5,13 +5,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, RNN, RNNLM, ClassifierHead, DecoderOnly, Model, RNNClassifier, Transformer
+from regard.models import recurrent_counterpart
 from regard.parts import (
     GELU,
     Additive,
     ALiBi,
     BigBird,
+    BigramEmbedding,
     Compressed,
+    EmbeddingSkip,
     Experts,
     Full,
     LayerNorm,
@@ -29,6 +31,7 @@ from regard.parts import (
     SwiGLU,
     T5Bias,
     Window,
+    ZeroInit,
 )
 from regard.recipes import Plan
 from regard.train import AdamW, Muon
@@ -84,36 +87,21 @@ def experts(plan: Plan) -> Plan:
     return model(feed=Experts(count=4, active=1, expert=feed))(plan)
 
 
-def quiet(plan: Plan) -> Plan:
-    """Words then begin at full size, for which a head that shares their table would be far too loud."""
-    return model(quiet=True, **({"tied": False} if isinstance(plan.model, GPT) else {}))(plan)
+def zero_init(plan: Plan) -> Plan:
+    """A language model then starts with large embeddings, which a tied head cannot score with."""
+    return model(init=ZeroInit(), **({"tied": False} if plan.model.continues_text else {}))(plan)
 
 
 def recurrent(attention: Full | Additive | None) -> Callable[[Plan], Plan]:
     def change(plan: Plan) -> Plan:
-        return replace(plan, model=_recurrent_model(plan.model, attention))
+        return replace(plan, model=recurrent_counterpart(plan.model, attention))
 
     return change
 
 
-def _recurrent_model(model: Model, attention: Full | Additive | None) -> Model:
-    match model:
-        case GPT() if attention is None:
-            return RNNLM(vocab=model.vocab, width=2 * model.width, dropout=model.dropout)
-        case BERT(head=ClassifierHead() as head) if attention is None:
-            return RNNClassifier(vocab=model.vocab, width=2 * model.width, head=head, dropout=model.dropout)
-        case Transformer() | DecoderOnly():
-            return RNN(vocab=model.vocab, width=2 * model.width, attention=attention, dropout=model.dropout)
-    if isinstance(model, NPT):
-        raise ConfigError("neither rows nor columns of a table stand in an order that an RNN could follow")
-    raise ConfigError(
-        f"there is no recurrent model{' with attention' if attention else ''} in place of {type(model).__name__}"
-    )
-
-
 def table_only(between: str) -> Callable[[Plan], Plan]:
     def change(plan: Plan) -> Plan:
-        if not isinstance(plan.model, NPT):
+        if not plan.model.reads_tables:
             raise ConfigError("only a table has rows and columns")
         return model(between=between)(plan)
 
@@ -177,12 +165,12 @@ CHANGES = (
            "all that was read goes through one state", recurrent(None)),
     Change("query-norm", "norms on queries and keys",
            "scores stay in bounds", model(query_norm=RMSNorm())),
-    Change("quiet", "blocks add nothing at the start",
-           "training begins from the embedding alone", quiet),
-    Change("recall", "each block mixes in the embedding",
-           "what entered stays within reach", model(recall=True)),
-    Change("pairs", "a vector for each pair of tokens",
-           "a bigram model for free", model(pairs=True)),
+    Change("zero-init", "output projections begin at zero",
+           "training begins from the embedding alone", zero_init),
+    Change("embedding-skip", "each block mixes in the embedding",
+           "the embedding stays within reach", model(embedding_skip=EmbeddingSkip())),
+    Change("bigram", "a vector for each pair of tokens",
+           "a bigram model for free", model(bigram=BigramEmbedding())),
     Change("muon", "Muon for the matrices of blocks",
            "equal steps in every direction", by_muon),
     Change("rows-only", "attention between rows alone",

@@ -36,7 +36,7 @@ def measure_costs(lengths: Sequence[int]) -> list[Cost]:
     found = []
     with one_thread():
         for length in lengths:
-            cells = LSTM().build(WIDTH, WIDTH, 1, 0.0, both_ways=False)
+            cells = LSTM().build(WIDTH, WIDTH, 1, 0.0, bidirectional=False)
             found.append(Cost("RNN", length, *_measure(lambda x, cells=cells: cells(x)[0], length), length))  # type: ignore[misc]
             for kind, attention in attentions(length).items():
                 heads = MultiHead(WIDTH, HEADS, attention)

@@ -153,12 +153,8 @@ def stored_plan(path: Path) -> Plan:
 
 
 def heads_of(model: nn.Module) -> dict[str, MultiHead]:
-    """Every attention by the name that its pattern is heard under."""
-    return {
-        ".".join(word for word in name.split(".") if word != "blocks"): module
-        for name, module in model.named_modules()
-        if isinstance(module, MultiHead)
-    }
+    """Every attention by its path in the model."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, MultiHead)}
 
 
 def _count(heads: MultiHead) -> int:

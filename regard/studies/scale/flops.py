@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from regard.core.errors import ConfigError
+from regard.core.modules import RepeatedBlock
 from regard.models import GPT
 from regard.parts import Full
-from regard.parts.blocks import Sublayers
 from regard.parts.experts import MixtureOfExperts
 
 BACKWARD = 2  # a step's way back costs twice its way forward: a product for the weights and one for what came in
@@ -42,7 +42,7 @@ def forward_flops(config: GPT, length: int) -> int:
     if not isinstance(config.attention, Full) or config.alternate is not None:
         raise ConfigError(f"attention: operations are counted for Full, not for {type(config.attention).__name__}")
     model = _outline(config)
-    matrices = sum(_matrices(block) for block in model.modules() if isinstance(block, Sublayers))
+    matrices = sum(_matrices(block) for block in model.modules() if isinstance(block, RepeatedBlock))
     size = config.head_size or config.width // config.heads
     looks = 2 * 2 * length * config.heads * size * config.layers  # queries with keys, then weights with values
     return matrices + looks + 2 * config.vocab * config.width
@@ -52,7 +52,7 @@ def training_flops(config: GPT, length: int, tokens: int) -> float:
     return float((1 + BACKWARD) * forward_flops(config, length) * tokens)
 
 
-def _matrices(block: Sublayers) -> int:
+def _matrices(block: RepeatedBlock) -> int:
     """Two operations a weight; of experts only those that a token visits."""
     total = 2 * sum(m.weight.numel() for m in block.modules() if isinstance(m, nn.Linear))
     for mixture in block.modules():
