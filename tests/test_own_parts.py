@@ -61,15 +61,13 @@ def test_a_subclass_is_a_variant():
 
 
 def test_the_name_of_a_variant_or_of_another_part_is_refused():
-    with pytest.raises(
-        ConfigError, match=r"Window: regard\.parts\.attention\.window has a part of this name; choose another"
-    ):
+    with pytest.raises(ConfigError, match=r"Window: regard\.parts\.attention\.window has a part of this name; choose"):
 
         @dataclass(frozen=True)
         class Window(Full):
             pass
 
-    with pytest.raises(ConfigError, match="Louder: tests.test_own_parts has a part of this name"):
+    with pytest.raises(ConfigError, match=r"Louder: tests\.test_own_parts has a part of this name"):
         dataclass(frozen=True)(type("Louder", (Full,), {"__module__": "elsewhere"}))
     assert type(from_dict(Attention, "Window")).__module__.startswith("regard.")
 
