@@ -48,7 +48,7 @@ def positions_of(model: nn.Module) -> list[PositionMap]:
 @torch.inference_mode()
 def position_maps(code: PositionEncoding, width: int, heads: int, size: int) -> list[tuple[str, str, str, Tensor]]:
     """Title, what runs down, what runs across, and the numbers."""
-    kind = type(code).__name__.removesuffix("Code")
+    kind = type(code).__name__.removesuffix("Encoding")
     if isinstance(code, ShawEncoding):  # also those of a tree, whose distances are steps through it
         return [(f"{kind}: the vector of each distance", "distance", "number of the vector", code.table)]
     found = []
