@@ -22,7 +22,7 @@ def recurrent_counterpart(model: ModelConfig, attention: Full | Additive | None 
         case Transformer() | DecoderOnly():
             return RNN(vocab=model.vocab, width=2 * model.width, attention=attention, dropout=model.dropout)
     if model.reads_tables:
-        raise ConfigError("neither rows nor columns of a table stand in an order that an RNN could follow")
+        raise ConfigError("the rows and columns of a table have no order for an RNN to follow")
     raise ConfigError(
         f"there is no recurrent model{' with attention' if attention else ''} in place of {type(model).__name__}"
     )
