@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 
 from regard.core.config import override
 from regard.core.errors import ConfigError, did_you_mean
-from regard.models import recurrent_counterpart
+from regard.models import Model, recurrent_counterpart
 from regard.parts import (
     GELU,
     Additive,
