@@ -21,6 +21,7 @@ from regard.models import NPT
 from regard.parts.embed import Patches
 from regard.parts.init import init_weights
 from regard.parts.linear import Linear
+from regard.parts.table_block import table_block
 
 SIDE, PATCH, LABELS = 8, 2, 10
 PATCHES = (SIDE // PATCH) ** 2
@@ -35,8 +36,8 @@ class ImagesAsRows(nn.Module):
         self.label = nn.Embedding(LABELS + 1, npt.width)  # the last stands for one that is hidden
         self.place = nn.Embedding(PATCHES + 1, npt.width)
         self.rows = nn.ModuleList(npt.row_block() for _ in range(npt.layers))
-        self.cells = nn.ModuleList(npt.block(1) for _ in range(npt.layers))
-        self.norm = npt.last_norm()
+        self.cells = nn.ModuleList(table_block(npt) for _ in range(npt.layers))
+        self.norm = npt.final_norm()
         self.answer = Linear(npt.width, LABELS)
         init_weights(self, [*self.rows, *self.cells])
 
