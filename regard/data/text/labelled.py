@@ -126,7 +126,7 @@ class LabelledBatch(TensorBatch):
     tokens: Int[Tensor, "batch length"]
     valid: Bool[Tensor, "batch length"]
     label: Int[Tensor, " batch"]
-    places: Positions | None = None  # where the trees are known
+    positions: Positions | None = None  # where the trees are known
 
     @property
     def rows(self) -> int:
@@ -164,6 +164,6 @@ class LabelledTexts:
 
     def _collate(self, numbers: Sequence[int]) -> LabelledBatch:
         rows = [self.texts[number] for number in numbers]
-        places = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
+        positions = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
         tokens, valid = pad([tokens for _, tokens in rows], self.padding)
-        return LabelledBatch(tokens, valid, torch.tensor([label for label, _ in rows]), places)
+        return LabelledBatch(tokens, valid, torch.tensor([label for label, _ in rows]), positions)

@@ -24,7 +24,7 @@ class PairBatch(TensorBatch):
     target: Int[Tensor, "batch target"]  # starts with the start token
     answer: Int[Tensor, "batch target"]  # the target moved by one: ends with the end token
     answer_valid: Bool[Tensor, "batch target"]
-    places: Positions | None = None  # of the source, where its trees are known
+    positions: Positions | None = None  # of the source, where its trees are known
 
     @property
     def rows(self) -> int:
@@ -66,11 +66,11 @@ class Pairs:
 
     def _collate(self, numbers: Sequence[int]) -> PairBatch:
         rows = [self.rows_[number] for number in numbers]
-        places = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
+        positions = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
         source, source_valid = pad([[*source, self.end] for source, _ in rows], self.pad)
         target, _ = pad([[self.start, *target] for _, target in rows], self.pad)
         answer, answer_valid = pad([[*target, self.end] for _, target in rows], self.pad)
-        return PairBatch(source, source_valid, target, answer, answer_valid, places)
+        return PairBatch(source, source_valid, target, answer, answer_valid, positions)
 
 
 def _size(source: list[int], target: list[int]) -> int:
