@@ -1,8 +1,8 @@
 """What the site adds to the pages: a paragraph that is only a link to source shows the source itself.
 
 [`FullAttention.watch`](../../regard/parts/attention/full.py) on a line of its own becomes that method as it stands in
-the file; [`regard/parts/vote.py`](../../regard/parts/vote.py) becomes the whole file. Where the pages are read as they
-are, both are links. So no page holds a copy that could grow old.
+the file; [`regard/parts/norms.py`](../../regard/parts/norms.py) becomes the whole file. Where the pages are read as
+they are, both are links. So no page holds a copy that could grow old.
 """
 
 import ast

@@ -32,7 +32,7 @@ from torch import Tensor, nn  # noqa: E402
 
 import regard  # noqa: E402
 from regard.core.files import write_text  # noqa: E402
-from regard.data.text.files import read_lines  # noqa: E402
+from regard.data.text.lines import read_lines  # noqa: E402
 from regard.data.text.pairs import pad  # noqa: E402
 from regard.decode import Beam, greedy, write  # noqa: E402
 from regard.parts.linear import packing  # noqa: E402

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from regard.data.text.dates import Pair
+from regard.data.text.pairs import Pair
 from regard.recipes import dates, dates_quick, share_right, train_translator
 from regard.run import Run, load_run
 from regard.tasks.targets import attention

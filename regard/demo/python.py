@@ -46,7 +46,7 @@ def plan(file: Path, quick: bool) -> Plan:
     assert isinstance(usual.model, GPT)
     return replace(
         usual,
-        data=replace(usual.data, length=128, valid_share=0.05),
+        data=replace(usual.data, length=128, valid_fraction=0.05),
         model=replace(usual.model, width=128, layers=4, dropout=0.0),
         training=replace(usual.training, minutes=0.05 if quick else 0.6, eval_every=100),
     )

@@ -1,10 +1,10 @@
-"""A transformer for tables that it has never seen: it reads the known rows and answers the others in one pass.
+"""In-context learning on tables: one forward pass predicts the query rows of a table never seen before.
 
-The idea of the Non-Parametric Transformer (rows look at rows, attributes at attributes) with weights that belong to no
-table, so that they can be learned once, on many (Hollmann et al., 2023). Cells enter with what their column says about
-the labels; attention between the attributes of a row sums it up in a few states (Qu et al., 2025), so that attention
-between rows costs one token a row. Each row enters with what a linear model and the rows that resemble it say; in the
-end the known rows vote, and the network says how far to trust that vote.
+Rows attend to rows and attributes to attributes as in the Non-Parametric Transformer, with weights that belong to no
+single table and are pre-trained on synthetic ones (TabPFN, Hollmann et al., 2023). Cells enter with statistics of their
+column; attention between the attributes of a row condenses it into a few summary tokens (TabICL, Qu et al., 2025), so
+that attention between rows costs one token a row. Rows also enter with closed-form predictions (ridge, kernel ridge).
+Label attention over the context rows predicts, and a gate mixes in the kernel ridge prediction.
 """
 
 from collections.abc import Sequence
@@ -14,26 +14,26 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from regard.closed_form.closed_forms import ClosedFormPredictions, ClosedForms
+from regard.closed_form.column_statistics import CELL_FEATURES, RADII, CellFeatures, ColumnStatistics, Values
 from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Memory, States
 from regard.parts.attention import Attention, Full
 from regard.parts.cache import KVCache
-from regard.parts.column_facts import FACTS, NEAR, ColumnFacts, Values
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
-from regard.parts.guesses import Guesses, TwoGuesses
 from regard.parts.init import init_weights
+from regard.parts.label_attention import Gate, LabelAttention
 from regard.parts.linear import Linear
 from regard.parts.multihead import width_per_head
 from regard.parts.positions import NoPosition, Position
 from regard.parts.trunk import Trunk
-from regard.parts.vote import Trust, Vote
 
-DIGITS = 10  # a class is coded by the digits of its number, so that weights for ten know a hundred
-COLUMN_CODE = 8  # random numbers by which columns are told apart
-PIECES = 8  # of the range of numeric labels
+DIGITS = 10  # a class is embedded by the digits of its number, so that weights trained on ten classes cover a hundred
+COLUMN_CODE = 8  # length of the random codes that distinguish columns
+TARGET_BINS = 8  # of the range of a numeric target
 
-Codes = Float[Tensor, "table column code"]
+ColumnCodes = Float[Tensor, "table column code"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +46,9 @@ class InContext(Trunk):
     cell_width: int = 64
     cell_layers: int = 2
     cell_heads: int = 2
-    summaries: int = 3  # states that sum up the cells of a row
-    thinking: int = 16  # learned rows beside those of the table
-    quantiles: int = 33  # of a predicted number
+    summary_tokens: int = 3  # that condense the cells of a row
+    thinking_rows: int = 16  # learned rows beside those of the table
+    quantiles: int = 33  # of a numeric prediction
     attention: Attention = Full(grows=True)
     position: Position = NoPosition()
     feed: Feed = SquaredReLU(hidden=384)
@@ -56,12 +56,12 @@ class InContext(Trunk):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(1, cell_layers=self.cell_layers, summaries=self.summaries, thinking=self.thinking)
+        at_least(1, cell_layers=self.cell_layers, summary_tokens=self.summary_tokens, thinking_rows=self.thinking_rows)
         at_most(MANY, cell_layers=self.cell_layers)
         at_least(3, quantiles=self.quantiles)
         width_per_head(self.cell_width, self.cell_heads)
         if not isinstance(self.attention, Full) or self.alternate is not None:
-            raise ConfigError("attention: every row looks at all known rows, so Full")
+            raise ConfigError("attention: every row attends to all context rows, so Full")
         if self.recall:
             raise ConfigError("recall: rows enter once, beside learned ones")
         if not isinstance(self.position, NoPosition):
@@ -72,16 +72,16 @@ class InContext(Trunk):
 
 
 @dataclass(frozen=True)
-class Known:
-    """What has been read of a table's known rows: all that answering more rows needs."""
+class Context:
+    """The encoded context rows of a table: all that predicting query rows needs."""
 
-    columns: ColumnFacts
-    guesses: Guesses
-    codes: Codes
+    columns: ColumnStatistics
+    closed_forms: ClosedForms
+    column_codes: ColumnCodes
     cache: Sequence[KVCache]
-    rows: States  # the known rows at the end of the stack
+    rows: States  # final states of the context rows
     labels: Float[Tensor, "table row label"]
-    classes: int  # 0: the labels are numbers
+    classes: int  # 0: regression
 
 
 class InContextModel(nn.Module):
@@ -89,173 +89,190 @@ class InContextModel(nn.Module):
         super().__init__()
         self.config = config
         cell = config.cell_width
-        self.fact = Linear(FACTS, cell)
-        self.said_class, self.said_number = (Linear(len(NEAR) * (cell // 2 + 1), cell) for _ in range(2))
-        self.column = Linear(COLUMN_CODE, cell, bias=False)
-        self.units, self.tens = nn.Embedding(DIGITS, cell // 2), nn.Embedding(DIGITS, cell // 2)
-        self.number = Linear(2 + PIECES, cell // 2)
-        self.summary = nn.Parameter(torch.randn(config.summaries, cell) * cell**-0.5)
+        self.cell_features = Linear(CELL_FEATURES, cell)
+        self.class_means, self.number_means = (Linear(len(RADII) * (cell // 2 + 1), cell) for _ in range(2))
+        self.column_code = Linear(COLUMN_CODE, cell, bias=False)
+        self.class_units, self.class_tens = nn.Embedding(DIGITS, cell // 2), nn.Embedding(DIGITS, cell // 2)
+        self.number = Linear(2 + TARGET_BINS, cell // 2)
+        self.summary_tokens = nn.Parameter(torch.randn(config.summary_tokens, cell) * cell**-0.5)
         inner = replace(
             config, width=cell, heads=config.cell_heads, feed=SquaredReLU(hidden=2 * cell), attention=Full()
         )
         self.cells = nn.ModuleList(inner.table_block() for _ in range(config.cell_layers))
         self.cells_norm = config.norm.build(cell)
-        self.row = Linear(config.summaries * cell, config.width)
-        self.label, self.guessed_class = (Linear(cell // 2, config.width) for _ in range(2))
-        self.guessed_number = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
-        self.like_class = Linear(cell // 2, config.width)
-        self.like_number = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
-        self.asked = nn.Parameter(torch.zeros(config.width))  # in place of a label that is to be found
-        self.thinking = nn.Parameter(torch.randn(config.thinking, config.width) * config.width**-0.5)
+        self.row = Linear(config.summary_tokens * cell, config.width)
+        self.label, self.ridge_class = (Linear(cell // 2, config.width) for _ in range(2))
+        self.ridge_number = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
+        self.kernel_ridge_class = Linear(cell // 2, config.width)
+        self.kernel_ridge_number = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
+        self.query_token = nn.Parameter(torch.zeros(config.width))  # in place of the label of a query row
+        self.thinking_rows = nn.Parameter(torch.randn(config.thinking_rows, config.width) * config.width**-0.5)
         self.rows = nn.ModuleList(config.table_block(number) for number in range(config.layers))
         self.norm = config.last_norm()
-        self.vote = Vote(config.width, config.heads)
-        self.spread = Linear(config.width, config.quantiles + 2)
-        self.trust = Trust(config.width)  # in what the rows that resemble a row say
+        self.label_attention = LabelAttention(config.width, config.heads)
+        self.distribution = Linear(config.width, config.quantiles + 2)  # ridge gate, mean and quantiles
+        self.gate = Gate(config.width)  # weight of the kernel ridge prediction
         init_weights(self, self.cells, self.rows, quiet=config.quiet)
 
     def forward(
         self,
         values: Values,
         category: Bool[Tensor, "table column"],
-        target: Float[Tensor, "table known"],
+        target: Float[Tensor, "table context"],
         classes: int,
-        codes: Codes,
-    ) -> Float[Tensor, "table asked answer"]:
-        """Answers for the rows of `values` after those whose `target` is given, in one pass over all of them.
+        column_codes: ColumnCodes,
+    ) -> Float[Tensor, "table query prediction"]:
+        """Predictions for the rows of `values` after those with a `target`, in one pass over all rows.
 
-        They are the probability of each class or, where `classes` is 0, the mean and the quantiles of a number, for
-        numbers whose known ones have mean 0 and deviation 1.
+        They are class probabilities or, if `classes` is 0, the mean and the quantiles of a number, for targets whose
+        context rows have mean 0 and standard deviation 1.
         """
-        known = target.shape[1]
+        context = target.shape[1]
         labels = label_features(target, classes)
-        columns = ColumnFacts.learn(values[:, :known], labels, category)
-        x, _, guess = self._enter(columns, values, codes, classes, own=labels)
-        x = x + torch.cat([self._label(labels, classes), self.asked.expand(len(x), x.shape[1] - known, -1)], 1)
-        x = torch.cat([self.thinking.expand(len(x), -1, -1), x], 1)
-        thinking = len(self.thinking)
+        columns = ColumnStatistics.fit(values[:, :context], labels, category)
+        x, _, closed = self._embed(columns, values, column_codes, classes, labels=labels)
+        queries = self.query_token.expand(len(x), x.shape[1] - context, -1)
+        x = x + torch.cat([self._label(labels, classes), queries], 1)
+        x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x], 1)
+        thinking = len(self.thinking_rows)
         for block in self.rows:
-            x = block(x, context=thinking + known)
+            x = block(x, context=thinking + context)
         x = self.norm(x)[:, thinking:]
-        return self._answer(x[:, known:], x[:, :known], labels, classes, guess[:, known:])
+        return self._predict(x[:, context:], x[:, :context], labels, classes, closed[:, context:])
 
-    def read(
+    def encode_context(
         self,
         values: Values,
         category: Bool[Tensor, "table column"],
-        target: Float[Tensor, "table known"],
+        target: Float[Tensor, "table context"],
         classes: int,
-        codes: Codes,
-        guesses: Guesses | None = None,
-    ) -> Known:
-        """The known rows by themselves, kept so that `answer` need not read them again.
+        column_codes: ColumnCodes,
+        closed_forms: ClosedForms | None = None,
+    ) -> Context:
+        """The context rows, encoded once for any number of calls of `predict`.
 
-        `guesses` are those of a larger table, of which these rows are some, and then columns are known from all of it.
+        `closed_forms` may be those of a larger table that contains these rows; column statistics are then theirs.
         """
         labels = label_features(target, classes)
-        columns = guesses.columns_as_told if guesses else ColumnFacts.learn(values, labels, category)
-        x, guesses, _ = self._enter(columns, values, codes, classes, own=labels, guesses=guesses)
-        x = torch.cat([self.thinking.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
+        columns = closed_forms.permuted_columns if closed_forms else ColumnStatistics.fit(values, labels, category)
+        x, closed_forms, _ = self._embed(
+            columns, values, column_codes, classes, labels=labels, closed_forms=closed_forms
+        )
+        x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
         cache = [KVCache(x.shape[1]) for _ in self.rows]
-        for block, kept in zip(self.rows, cache, strict=True):
-            x = block(x, cache=kept, context=x.shape[1])
-        return Known(columns, guesses, codes, cache, self.norm(x)[:, len(self.thinking) :], labels, classes)
+        for block, buffer in zip(self.rows, cache, strict=True):
+            x = block(x, cache=buffer, context=x.shape[1])
+        rows = self.norm(x)[:, len(self.thinking_rows) :]
+        return Context(columns, closed_forms, column_codes, cache, rows, labels, classes)
 
-    def see(self, known: Known, values: Values) -> tuple[States, TwoGuesses]:
-        """What the cells of other rows of the same table are and say, before these look at any row; and the guesses."""
-        x, _, guess = self._enter(known.columns, values, known.codes, known.classes, guesses=known.guesses)
-        return x, guess
+    def embed_rows(self, context: Context, values: Values) -> tuple[States, ClosedFormPredictions]:
+        """States of query rows before attention between rows, and their closed-form predictions."""
+        x, _, closed = self._embed(
+            context.columns, values, context.column_codes, context.classes, closed_forms=context.closed_forms
+        )
+        return x, closed
 
-    def answer(self, known: Known, values: Values) -> Float[Tensor, "table asked answer"]:
-        """Answers for other rows of the same table."""
-        x, guess = self.see(known, values)
-        x = x + self.asked
-        for block, kept in zip(self.rows, known.cache, strict=True):
-            x = block(x, cache=kept, context=0)
-        return self._answer(self.norm(x), known.rows, known.labels, known.classes, guess)
+    def predict(self, context: Context, values: Values) -> Float[Tensor, "table query prediction"]:
+        """Predictions for query rows of the same table."""
+        x, closed = self.embed_rows(context, values)
+        x = x + self.query_token
+        for block, buffer in zip(self.rows, context.cache, strict=True):
+            x = block(x, cache=buffer, context=0)
+        return self._predict(self.norm(x), context.rows, context.labels, context.classes, closed)
 
-    def _enter(
+    def _embed(
         self,
-        columns: ColumnFacts,
+        columns: ColumnStatistics,
         values: Values,
-        codes: Codes,
+        column_codes: ColumnCodes,
         classes: int,
         *,
-        own: Tensor | None = None,
-        guesses: Guesses | None = None,
-    ) -> tuple[States, Guesses, TwoGuesses]:
-        """A state for every row, of what its cells are and say; `own` are the labels of the first rows.
+        labels: Tensor | None = None,
+        closed_forms: ClosedForms | None = None,
+    ) -> tuple[States, ClosedForms, ClosedFormPredictions]:
+        """A state for every row, the closed forms and their predictions; `labels` are those of the first rows.
 
-        And the closed forms, which are fitted to those rows where none are given, with their guesses for every row.
+        The closed forms are fitted to these first rows unless they are given.
         """
         with torch.no_grad():
-            facts, said = columns.describe(values, own)
-            guesses, guess = _guess(guesses, columns, values, facts, own, classes)
-        mean, count = said[..., :-1], said[..., -1:]
-        told = torch.cat([self._code(mean, classes), count], -1).flatten(3)
-        says = self.said_class(told) if classes else self.said_number(told)
-        x = self.fact(facts) + says + self.column(codes)[:, None]
+            cells, means = columns.describe(values, labels)
+            closed_forms, closed = _closed_forms(closed_forms, columns, values, cells, labels, classes)
+        mean, count = means[..., :-1], means[..., -1:]
+        means = torch.cat([self._embed_label(mean, classes), count], -1).flatten(3)
+        similar = self.class_means(means) if classes else self.number_means(means)
+        x = self.cell_features(cells) + similar + self.column_code(column_codes)[:, None]
         tables, rows = values.shape[:2]
         x = x.flatten(0, 1)
-        x = torch.cat([self.summary.expand(len(x), -1, -1), x], 1)
+        x = torch.cat([self.summary_tokens.expand(len(x), -1, -1), x], 1)
         for number, block in enumerate(self.cells, 1):
             last = number == len(self.cells)
-            x = block(x, only=len(self.summary) if last else None)
-        summed = self.row(self.cells_norm(x).flatten(1)).unflatten(0, (tables, rows))
-        return summed + self._guessed(guess, classes), guesses, guess
+            x = block(x, queries=len(self.summary_tokens) if last else None)
+        row = self.row(self.cells_norm(x).flatten(1)).unflatten(0, (tables, rows))
+        return row + self._embed_closed_forms(closed, classes), closed_forms, closed
 
-    def _code(self, labels: Tensor, classes: int) -> Tensor:
-        """Shares of classes, or features of numbers, as a code of fixed width."""
+    def _embed_label(self, labels: Tensor, classes: int) -> Tensor:
+        """Class probabilities, or the features of a number, as a vector of fixed width."""
         if not classes:
             return self.number(labels)
         number = torch.arange(classes, device=labels.device)
-        return labels @ (self.units(number % DIGITS) + self.tens(number // DIGITS % DIGITS))
+        return labels @ (self.class_units(number % DIGITS) + self.class_tens(number // DIGITS % DIGITS))
 
-    def _guessed(self, guess: TwoGuesses, classes: int) -> States:
-        line, like = guess.unbind(2)
+    def _embed_closed_forms(self, closed: ClosedFormPredictions, classes: int) -> States:
+        ridge, kernel = closed.unbind(2)
         if not classes:
-            return line * self.guessed_number + like * self.like_number
-        return self.guessed_class(self._code(line, classes)) + self.like_class(self._code(like, classes))
+            return ridge * self.ridge_number + kernel * self.kernel_ridge_number
+        by_ridge = self.ridge_class(self._embed_label(ridge, classes))
+        return by_ridge + self.kernel_ridge_class(self._embed_label(kernel, classes))
 
     def _label(self, labels: Tensor, classes: int) -> States:
-        return self.label(self._code(labels, classes))
+        return self.label(self._embed_label(labels, classes))
 
-    def _answer(self, asked: States, known: Memory, labels: Tensor, classes: int, guess: TwoGuesses) -> Tensor:
-        line, like = guess.unbind(2)
-        trust = self.trust(asked)
+    def _predict(
+        self, queries: States, context: Memory, labels: Tensor, classes: int, closed: ClosedFormPredictions
+    ) -> Tensor:
+        ridge, kernel = closed.unbind(2)
+        gate = self.gate(queries)
         if classes:
-            like = like.clamp(min=0)  # a closed form knows no bounds
-            return torch.lerp(self.vote(asked, known, labels), like / like.sum(-1, keepdim=True), trust)
-        around = self.vote(asked, known, labels[..., :1])
-        straight, spread = self.spread(asked).float().split([1, self.config.quantiles + 1], -1)
-        return torch.lerp(torch.lerp(around, line, straight.sigmoid()), like, trust) + spread
+            kernel = kernel.clamp(min=0)  # a regression on indicators is not bounded by 0
+            attended = self.label_attention(queries, context, labels)
+            return torch.lerp(attended, kernel / kernel.sum(-1, keepdim=True), gate)
+        attended = self.label_attention(queries, context, labels[..., :1])
+        ridge_gate, offsets = self.distribution(queries).float().split([1, self.config.quantiles + 1], -1)
+        return torch.lerp(torch.lerp(attended, ridge, ridge_gate.sigmoid()), kernel, gate) + offsets
 
 
-def guesses_of(
-    values: Values, category: Bool[Tensor, "table column"], target: Float[Tensor, "table known"], classes: int
-) -> Guesses:
-    """What all rows of a large table say, for `read` to read a part of it."""
+def fit_closed_forms(
+    values: Values, category: Bool[Tensor, "table column"], target: Float[Tensor, "table context"], classes: int
+) -> ClosedForms:
+    """The closed forms of all rows of a large table, for `encode_context` of some of them."""
     labels = label_features(target, classes)
-    columns = ColumnFacts.learn(values, labels, category)
-    return Guesses.fit(columns, values, columns.standing(values), labels, classes)
+    columns = ColumnStatistics.fit(values, labels, category)
+    return ClosedForms.fit(columns, values, columns.cell_features(values), labels, classes)
 
 
-def _guess(
-    guesses: Guesses | None, columns: ColumnFacts, values: Values, facts: Tensor, own: Tensor | None, classes: int
-) -> tuple[Guesses, TwoGuesses]:
-    if own is None:
-        assert guesses is not None, "there must be labels to learn from, or what was learned"
-        return guesses, guesses.of(values, facts)
-    known = own.shape[1]
-    guesses = guesses or Guesses.fit(columns, values[:, :known], facts[:, :known], own, classes)
-    return guesses, torch.cat([guesses.own, guesses.of(values[:, known:], facts[:, known:])], 1)
+def _closed_forms(
+    closed_forms: ClosedForms | None,
+    columns: ColumnStatistics,
+    values: Values,
+    cells: CellFeatures,
+    labels: Tensor | None,
+    classes: int,
+) -> tuple[ClosedForms, ClosedFormPredictions]:
+    if labels is None:
+        assert closed_forms is not None, "closed forms need labels to be fitted to"
+        return closed_forms, closed_forms.predict(values, cells)
+    context = labels.shape[1]
+    closed_forms = closed_forms or ClosedForms.fit(columns, values[:, :context], cells[:, :context], labels, classes)
+    queries = closed_forms.predict(values[:, context:], cells[:, context:])
+    return closed_forms, torch.cat([closed_forms.leave_one_out, queries], 1)
 
 
-def label_features(target: Float[Tensor, "table known"], classes: int) -> Float[Tensor, "table known label"]:
-    """One share a class; or of a number: itself, its square, and the piece of the range that it is in."""
+def label_features(target: Float[Tensor, "table context"], classes: int) -> Float[Tensor, "table context label"]:
+    """One-hot classes; or of a number: itself, its square, and the bin of its rank, one-hot."""
     if classes:
         return nn.functional.one_hot(target.long(), classes).float()
-    ordered, sought = target.sort(-1).values, target.contiguous()
-    twice = torch.searchsorted(ordered, sought) + torch.searchsorted(ordered, sought, right=True)  # equals share a rank
-    piece: Int[Tensor, "table known"] = (twice * PIECES // (2 * target.shape[1])).clamp(max=PIECES - 1)
-    return torch.cat([target[..., None], target.square()[..., None], nn.functional.one_hot(piece, PIECES)], -1)
+    ascending, sought = target.sort(-1).values, target.contiguous()
+    first, last = torch.searchsorted(ascending, sought), torch.searchsorted(ascending, sought, right=True)
+    bins: Int[Tensor, "table context"] = (first + last) * TARGET_BINS // (2 * target.shape[1])  # ties share a bin
+    one_hot = nn.functional.one_hot(bins.clamp(max=TARGET_BINS - 1), TARGET_BINS)
+    return torch.cat([target[..., None], target.square()[..., None], one_hot], -1)

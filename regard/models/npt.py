@@ -1,8 +1,8 @@
-"""Non-Parametric Transformer: the input is the whole table, and rows look at each other (Kossen et al., 2021).
+"""Non-Parametric Transformer: the input is the whole table, and rows attend to rows (Kossen et al., 2021).
 
-Attention between rows alternates with attention between the attributes of a row; cells that must be predicted are
-hidden. Rows are compared as wholes, as in the paper, but every cell is projected by the same weights, so that their
-number does not grow with the square of the columns.
+Attention between rows alternates with attention between the attributes of a row; the cells to predict are masked. As in
+the paper, rows are compared as a whole, but all cells share one projection, so that the number of parameters does not
+grow with the square of the columns.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from regard.core.errors import ConfigError
 from regard.parts.attention import Attention
 from regard.parts.cache import KVCache
+from regard.parts.cells import CellEmbedding, CellHead
 from regard.parts.dropout import Dropout
-from regard.parts.embed import CellPredictions, Cells
 from regard.parts.init import init_weights
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
@@ -31,9 +31,9 @@ Between = Literal["both", "rows", "columns"]
 
 @dataclass(frozen=True, kw_only=True)
 class NPT(Trunk):
-    categories: tuple[int, ...]  # of each column; 0 for a column of numbers
+    categories: tuple[int, ...]  # number of categories of each column; 0 for a numeric column
     position: Position = NoPosition()
-    between: Between = "both"  # where there is attention, to find out what it is worth
+    between: Between = "both"  # where there is attention, for ablations
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,53 +52,55 @@ class NPT(Trunk):
 
 
 class NPTModel(nn.Module):
-    """`layers` counts pairs: one block between rows and one between attributes, which is every second."""
+    """`layers` counts pairs of blocks: one between rows and one between attributes."""
 
     def __init__(self, config: NPT):
         super().__init__()
         self.config = config
-        self.cells = Cells(config.categories, config.width)
+        self.cells = CellEmbedding(config.categories, config.width)
         self.drop = Dropout(config.dropout)
         rows, columns = (config.layers * (config.between != without) for without in ("columns", "rows"))
         self.rows = nn.ModuleList(config.row_block() for _ in range(rows))
         self.columns = nn.ModuleList(config.table_block(1) for _ in range(columns))
         self.norm = config.last_norm()
-        self.predict = CellPredictions(config.categories, config.width)
+        self.head = CellHead(config.categories, config.width)
         init_weights(self, [*self.rows, *self.columns], quiet=config.quiet)
 
     def forward(
         self,
         cells: Float[Tensor, "batch row column"],
-        hidden: Bool[Tensor, "batch row column"],
+        masked: Bool[Tensor, "batch row column"],
         valid: Bool[Tensor, "batch row"] | None = None,
     ) -> list[Tensor]:
-        """A prediction for every cell of every column; `hidden` cells are those whose value is not shown."""
+        """A prediction for every cell of every column; the values of `masked` cells are not used."""
         mask = None if valid is None else Padding(valid)
-        x = self._look(self.drop(self.cells(cells, hidden)), lambda layer, x: self.rows[layer](x, mask))
-        return self.predict(self.norm(x))
+        x = self._blocks(self.drop(self.cells(cells, masked)), lambda layer, x: self.rows[layer](x, mask))
+        return self.head(self.norm(x))
 
-    def read(self, cells: Float[Tensor, "batch row column"], hidden: Bool[Tensor, "batch row column"]) -> list[KVCache]:
-        """Known rows by themselves, kept so that `answer` need not read them again."""
-        kept = [KVCache(cells.shape[1]) for _ in self.rows]
-        self._keep(cells, hidden, kept, context=cells.shape[1])
-        return kept
+    def encode_context(
+        self, cells: Float[Tensor, "batch row column"], masked: Bool[Tensor, "batch row column"]
+    ) -> list[KVCache]:
+        """Keys and values of the context rows, which attend to each other, for `predict`."""
+        context = [KVCache(cells.shape[1]) for _ in self.rows]
+        self._with_cache(cells, masked, context, rows=cells.shape[1])
+        return context
 
-    def answer(
+    def predict(
         self,
-        kept: Sequence[KVCache],
+        context: Sequence[KVCache],
         cells: Float[Tensor, "batch row column"],
-        hidden: Bool[Tensor, "batch row column"],
+        masked: Bool[Tensor, "batch row column"],
     ) -> list[Tensor]:
-        """A prediction for every cell of other rows, which see the known ones and are seen by nobody."""
-        return self.predict(self.norm(self._keep(cells, hidden, kept, context=0)))
+        """A prediction for every cell of query rows, which attend to the context rows only."""
+        return self.head(self.norm(self._with_cache(cells, masked, context, rows=0)))
 
-    def _keep(self, cells: Tensor, hidden: Tensor, kept: Sequence[KVCache], context: int) -> CellStates:
+    def _with_cache(self, cells: Tensor, masked: Tensor, cache: Sequence[KVCache], rows: int) -> CellStates:
         def between_rows(layer: int, x: CellStates) -> CellStates:
-            return self.rows[layer](x, cache=kept[layer], context=context)
+            return self.rows[layer](x, cache=cache[layer], context=rows)
 
-        return self._look(self.cells(cells, hidden), between_rows)
+        return self._blocks(self.cells(cells, masked), between_rows)
 
-    def _look(self, x: CellStates, between_rows: Callable[[int, CellStates], CellStates]) -> CellStates:
+    def _blocks(self, x: CellStates, between_rows: Callable[[int, CellStates], CellStates]) -> CellStates:
         for layer in range(self.config.layers):
             if self.config.between != "columns":
                 x = between_rows(layer, x)
@@ -108,9 +110,9 @@ class NPTModel(nn.Module):
 
 
 class BetweenRows(MultiHead):
-    """Rows look at rows: the heads of all cells of a row, one after the other, are one long query.
+    """Attention between rows: for each head, the queries (keys, values) of all cells of a row are concatenated.
 
-    Rows that are alike as a whole find each other, and every cell is told what their cells in its column hold.
+    Rows that are similar as a whole attend to each other, and each cell receives the cells of its own column.
     """
 
     def __init__(self, width: int, heads: int, attention: Attention, *, columns: int, **settings: Any):

@@ -1,8 +1,8 @@
-"""Embeddings: words, image patches and table cells become states of the model's width, and words come out again."""
+"""Embeddings: words and image patches become states of the model's width, and words come out again."""
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError, at_least
@@ -75,49 +75,6 @@ class Patches(nn.Module):
         if height != self.image or breadth != self.image:
             raise ConfigError(f"the model reads images of {self.image}×{self.image} and was given {height}×{breadth}")
         return self.project(F.unfold(images, self.patch, stride=self.patch).transpose(1, 2))
-
-
-class Cells(nn.Module):
-    """The cells of a table: each column has its own encoding, and a hidden cell shows only that it is hidden.
-
-    A number is its value, a category its own vector. Every cell also carries its column's vector and the vector of the
-    column's type. `categories[j]` is the number of categories of column j, 0 for numbers.
-    """
-
-    first: Tensor
-    is_number: Tensor
-
-    def __init__(self, categories: tuple[int, ...], width: int):
-        super().__init__()
-        self.categories = categories
-        sizes = torch.tensor([max(count, 1) for count in categories])
-        self.register_buffer("first", sizes.cumsum(0) - sizes, persistent=False)  # each column's first row in the table
-        self.register_buffer("is_number", torch.tensor([count == 0 for count in categories]), persistent=False)
-        self.value = nn.Embedding(sum(max(count, 1) for count in categories), width)
-        self.hidden = nn.Embedding(len(categories), width)
-        self.column = nn.Embedding(len(categories), width)
-        self.sort = nn.Embedding(2, width)
-
-    def forward(
-        self, cells: Float[Tensor, "batch row column"], hidden: Bool[Tensor, "batch row column"]
-    ) -> Float[Tensor, "batch row column width"]:
-        shown = cells.masked_fill(hidden, 0)
-        number, code = self.is_number, torch.where(self.is_number, 0, shown).long()
-        amount = torch.where(number, shown, 1.0)
-        states = self.value(self.first + code) * amount[..., None]
-        states = torch.where(hidden[..., None], self.hidden.weight, states)
-        return states + self.column.weight + self.sort(number.long())
-
-
-class CellPredictions(nn.Module):
-    """The way back: a number for each numeric column, a score for each category of the others."""
-
-    def __init__(self, categories: tuple[int, ...], width: int):
-        super().__init__()
-        self.columns = nn.ModuleList(Linear(width, max(count, 1)) for count in categories)
-
-    def forward(self, states: Float[Tensor, "batch row column width"]) -> list[Tensor]:
-        return [column(states[:, :, j]) for j, column in enumerate(self.columns)]
 
 
 def first_token(token: nn.Parameter, states: States) -> Float[Tensor, "batch length+1 width"]:

@@ -1,4 +1,4 @@
-"""Blocks of tables: the rows of a table, or the cells of a row, have no order, and not all of them are looked at."""
+"""Transformer blocks of tables: rows of a table and cells of a row have no order, and only some are attended to."""
 
 from torch import Tensor
 
@@ -15,17 +15,17 @@ class TableBlock(Sublayers):
         mask: Mask | None = None,
         cache: KVCache | None = None,
         context: int | None = None,
-        only: int | None = None,
+        queries: int | None = None,
     ) -> Kept:
-        """With a `context` all look at the first so many, such as the rows whose target is known, or at the cache.
+        """With `context`, all positions attend to the first so many (rows whose target is known), or to the cache.
 
-        With `only` the first so many look and go on, such as the summaries of a row; the others are only looked at.
+        With `queries`, only the first so many positions attend and are returned (summary tokens of a row).
         """
 
         def look(h: Tensor) -> Tensor:
-            everything = None if only is None else h
+            everything = None if queries is None else h
             seen = everything if context is None else h[:, :context]
-            return self.attend(h if only is None else h[:, :only], seen, mask, cache=cache)
+            return self.attend(h if queries is None else h[:, :queries], seen, mask, cache=cache)
 
-        x = self.join_attend(x, look, only)
+        x = self.join_attend(x, look, queries)
         return x if self.join_feed is None else self.join_feed(x, self.feed)

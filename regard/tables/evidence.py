@@ -49,11 +49,11 @@ def _weights_of(reader: Reader, values: Tensor) -> Tensor:
     for number, view in enumerate(reader.views):
         for asked, part in reader.passes(number, values):
             seen = view.see(values[asked])
-            with listen(reader.model.vote) as votes, listen(reader.model.trust) as trust:
-                reader.model.answer(part.known, seen)
-            share = trust["share"][0, :, 1:]
+            with listen(reader.model.label_attention) as votes, listen(reader.model.gate) as trust:
+                reader.model.predict(part.known, seen)
+            share = trust["weights"][0, :, 1:]
             total[asked[:, None], part.rows] += (1 - share) * votes["pattern"][0].mean(0)
-            total[asked[:, None], part.counted] += share * part.known.guesses.shares(seen)[0]
+            total[asked[:, None], part.counted] += share * part.known.closed_forms.label_weights(seen)[0]
     return total / len(reader.views)
 
 

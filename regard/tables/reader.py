@@ -9,12 +9,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.closed_form import ClosedForms
 from regard.core.machine import seed_for
-from regard.models.in_context import InContextModel, Known, guesses_of
-from regard.parts.guesses import Guesses
+from regard.models.in_context import Context, InContextModel, fit_closed_forms
 from regard.tables.neighbourhoods import MOST_PLACES, Neighbourhoods, find_neighbourhoods
 from regard.tables.views import Table, View, draw_view, rows_at_once
-from regard.tasks.read_table import class_chances
+from regard.tables.network.in_context_loss import smooth_probabilities
 
 CELLS_AT_ONCE = 60_000  # answered in one pass, which bounds memory
 MOST_KEPT = 24  # parts of a table that are kept once they were read
@@ -39,16 +39,16 @@ class Part:
 
     rows: Tensor  # that are looked at, and vote
     counted: Tensor  # by which resemblance is known
-    known: Known
+    known: Context
 
 
 class Shared:
     """What the closed forms say of a table, which no weights change: views that see it alike need it once."""
 
     def __init__(self) -> None:
-        self._found: dict[bytes, Guesses] = {}
+        self._found: dict[bytes, ClosedForms] = {}
 
-    def guesses(self, view: View, find: Callable[[], Guesses]) -> Guesses:
+    def guesses(self, view: View, find: Callable[[], ClosedForms]) -> ClosedForms:
         key = view.alike
         if key not in self._found:
             self._found[key] = find()
@@ -94,7 +94,7 @@ class Reader:
         asked, told = [], []
         for rows, part in self.passes(number, values):
             asked.append(rows)
-            told.append(self.model.answer(part.known, self.views[number].see(_filled(values[rows])))[0, : len(rows)])
+            told.append(self.model.predict(part.known, self.views[number].see(_filled(values[rows])))[0, : len(rows)])
         return self._plain(self.views[number], torch.cat(told)[torch.cat(asked).argsort()])
 
     @torch.inference_mode()
@@ -125,15 +125,15 @@ class Reader:
         if len(view.counted) > len(view.rows):
             # Counting takes long: it is done once for all views, whatever they call the first class.
             seen = replace(view, order=view.order.sort().values)
-        guesses = self.shared.guesses(seen, lambda: guesses_of(*self._shown(seen, view.counted)))
-        guesses = guesses.among(torch.searchsorted(view.counted, view.rows))
+        guesses = self.shared.guesses(seen, lambda: fit_closed_forms(*self._shown(seen, view.counted)))
+        guesses = guesses.subset(torch.searchsorted(view.counted, view.rows))
         if seen is not view and self.table.classes:
-            guesses = guesses.reordered(view.order)
-        known = self.model.read(*self._shown(view, view.rows), view.codes, guesses)
+            guesses = guesses.permute_classes(view.order)
+        known = self.model.encode_context(*self._shown(view, view.rows), view.codes, guesses)
         return Part(view.rows, view.counted, known)
 
     def _read_around(self, view: View, rows: Tensor) -> Part:
-        return Part(rows, rows, self.model.read(*self._shown(view, rows), view.codes))
+        return Part(rows, rows, self.model.encode_context(*self._shown(view, rows), view.codes))
 
     def _shown(self, view: View, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, int]:
         """What the network is shown of some rows: cells, which columns are categories, targets, how many classes."""
@@ -163,7 +163,7 @@ class Reader:
         view = self.views[number]
         known = self._read(number, WHOLE).known
         parts = values.split(self._asked_at_once(view))
-        return torch.cat([self.model.see(known, view.see(part))[0][0] for part in parts])
+        return torch.cat([self.model.embed_rows(known, view.see(part))[0][0] for part in parts])
 
     def _asked_at_once(self, view: View) -> int:
         """Rows that one pass can answer, in whole blocks: what their cells say about each class takes room too."""
@@ -173,7 +173,7 @@ class Reader:
     def _plain(self, view: View, answer: Tensor) -> Tensor:
         """An answer of the network in the words of the table."""
         if view.scale is None:
-            return class_chances(answer, self.table.classes)[:, view.order.argsort()]
+            return smooth_probabilities(answer, self.table.classes)[:, view.order.argsort()]
         quantiles = view.scale.back(answer[:, 1:].sort(-1).values)
         straight = len(view.scale.numbers) == 2
         # On a bent scale the mean lies elsewhere; even quantiles have it as their mean.

@@ -131,12 +131,6 @@ class Task(ABC):
         """This task for a model whose folder names none, such as one of Hugging Face; None: it is not for this model."""
         return None
 
-    # Studies
-
-    def ablation_base(self, plan: Any, size: Any) -> Any:
-        """The plan that an ablation starts from; None: runs of this task are not ablated."""
-        return None
-
     def next_step(self, out: Path) -> str:
         return f"next: {self.next_command.format(quote(str(out)))}"
 

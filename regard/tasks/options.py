@@ -1,23 +1,24 @@
-"""What every training verb can be told, and what becomes of it."""
+"""Options of the training verbs, and what the verbs have in common. Nothing heavy is imported before a verb runs."""
 
-import os
-import sys
-from collections.abc import Callable
+import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.recipes import Plan
-    from regard.train import Report
+    from regard.tasks.plan import Plan
+
+Changes = Annotated[dict[str, Any] | None, Parameter(parse=False)]  # dotted settings, which `main` takes out first
+
+log = logging.getLogger(__name__)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """What every training verb can be told.
+class TrainOptions:
+    """Options of every training verb.
 
     Parameters
     ----------
@@ -28,13 +29,13 @@ class Run:
     epochs
         Train for this many passes over the data.
     minutes
-        Train for this long.
+        Train for this many minutes.
     seed
         Seed of every random number.
     processes
-        Share every batch among this many processes: small models on few cores learn up to twice as fast.
+        Share every batch among this many processes: small models on few cores train up to twice as fast.
     resume
-        Go on from the last checkpoint in the folder, exactly as if it had never stopped.
+        Continue from the last checkpoint in the folder, exactly as if training had never stopped.
     overwrite
         Replace the run that the folder holds.
     show_settings
@@ -52,11 +53,9 @@ class Run:
     show_settings: bool = False
 
     @property
-    def goes_on(self) -> bool:
-        """Whether the folder holds the run's own plan, and nothing else is asked."""
-        from regard.store import CONFIG
-
-        return self.resume and (self.out / CONFIG).exists()
+    def continues(self) -> bool:
+        """Whether the folder holds a plan that is resumed."""
+        return self.resume and (self.out / "config.yaml").exists()
 
     def changes(self) -> dict[str, Any]:
         """A budget on the command line replaces the recipe's own."""
@@ -66,10 +65,11 @@ class Run:
             given["seed"] = self.seed
         return {f"training.{name}": value for name, value in given.items()}
 
-    def make(self, plan: "Plan", changes: dict[str, Any] | None, train: Callable[..., "Report"]) -> int:
-        """Settle the plan, then print it or run it; gives the exit code."""
-        from regard.cli.next_step import next_step
-        from regard.recipes import settle
+    def train(self, plan: "Plan", changes: dict[str, Any] | None) -> int:
+        """Settle the plan, then print it or train it; returns the exit code."""
+        from regard.core.machine import COMMAND
+        from regard.tasks.plan import settle
+        from regard.tasks.training import train
         from regard.train import is_rank, run_as_ranks
 
         plan = settle(plan, {**self.changes(), **(changes or {})}, self.out, self.resume)
@@ -79,50 +79,46 @@ class Run:
             print(to_yaml(plan), end="")
             return 0
         if self.processes != 1 and not is_rank():
-            return run_as_ranks(self.processes, sys.argv[1:])
+            return run_as_ranks(self.processes, COMMAND.get() or ())
         report = train(plan, self.out, resume=self.resume, overwrite=self.overwrite)
         if report.stopped_by:
-            self.tell(f"{self.out}: stopped and saved at step {report.progress.step:,}; --resume goes on from there")
+            log.info(f"{self.out}: stopped and saved at step {report.progress.step:,}; continue with --resume")
             return 128 + report.stopped_by
-        self.tell(next_step(plan.task, self.out))
+        log.info(plan.task.next_step(self.out))
         return 0
-
-    def tell(self, line: str | None) -> None:
-        if line and os.environ.get("RANK", "0") == "0":
-            print(line, file=sys.stderr)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class TextRun(Run):
-    """What a verb that trains on text can be told besides.
+class TextOptions(TrainOptions):
+    """Options of verbs that train on text.
 
     Parameters
     ----------
     tokenizer
-        A tokenizer.json to cut the text with; without it one is trained on the data.
+        A tokenizer.json to use; without it a tokenizer is trained on the data.
     """
 
     tokenizer: Path | None = None
 
     def changes(self) -> dict[str, Any]:
-        given = {} if self.tokenizer is None else {"kind": "Given", "file": str(self.tokenizer)}
+        given = {} if self.tokenizer is None else {"kind": "TokenizerFile", "file": str(self.tokenizer)}
         return super().changes() | ({"data.tokenizer": given} if given else {})
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class CorpusRun(TextRun):
-    """What a verb that learns from running text can be told besides.
+class CorpusOptions(TextOptions):
+    """Options of verbs that train on running text.
 
     Parameters
     ----------
     data
-        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also packed with .gz, .xz or .zst.
+        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also compressed (.gz, .xz, .zst).
     valid
-        Files to measure by; without them the last tenth of the data.
+        Validation files; without them the last tenth of the data.
     columns
-        Name of the column of the text, where files call it otherwise than text.
+        Name of the text column, if it is not named text.
     """
 
     data: tuple[Path, ...]
@@ -138,7 +134,7 @@ class CorpusRun(TextRun):
 
 
 def valid_setting(valid: tuple[Path, ...]) -> dict[str, Any]:
-    """Nothing where nothing is named: a run that is gone on with keeps what it measures by."""
+    """Nothing where nothing is named: a resumed run keeps its validation files."""
     return {"data.valid": [str(path) for path in valid]} if valid else {}
 
 
@@ -147,6 +143,10 @@ def columns_setting(columns: tuple[str, ...]) -> dict[str, Any]:
 
 
 def tree_settings(trees: tuple[Path, ...], valid_trees: tuple[Path, ...]) -> dict[str, Any]:
-    """Only what was given: a run that is resumed keeps its own."""
+    """Nothing where nothing is named: a resumed run keeps its own."""
     given = {"data.trees": trees, "data.valid_trees": valid_trees}
     return {name: [str(path) for path in paths] for name, paths in given.items() if paths}
+
+
+def strings(paths: tuple[Path, ...]) -> tuple[str, ...]:
+    return tuple(map(str, paths))

@@ -1,17 +1,14 @@
-"""The vocabulary of a model follows from the data's tokenizer."""
+"""The vocabulary of a model follows from the tokenizer of its data."""
 
 from dataclasses import replace
 from typing import Any
 
-from regard.core.errors import ConfigError
 from regard.models import Model
-from regard.text import Tokenizer
+from regard.text import Tokenizer, check_vocab
 
 
 def with_vocab(model: Any, tokenizer: Tokenizer) -> Model:
     """The model with the tokenizer's vocabulary; one that was given must be large enough."""
-    if model.vocab and model.vocab < tokenizer.vocab:
-        raise ConfigError(
-            f"model.vocab: {model.vocab} is smaller than the {tokenizer.vocab} tokens of the data; leave it out"
-        )
-    return replace(model, vocab=model.vocab or tokenizer.vocab)
+    vocab = model.vocab or tokenizer.vocab
+    check_vocab(vocab, tokenizer)
+    return replace(model, vocab=vocab)

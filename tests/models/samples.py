@@ -42,7 +42,7 @@ BASES: dict[type, Any] = {
     RNN: RNN(vocab=VOCAB, width=16, layers=2),
     RNNLM: RNNLM(vocab=VOCAB, width=16, layers=2),
     RNNClassifier: RNNClassifier(vocab=VOCAB, width=16, layers=2, head=ClassifierHead(3, "mean")),
-    InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking=2, quantiles=5, dropout=0.1, **SIZES),
+    InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking_rows=2, quantiles=5, dropout=0.1, **SIZES),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"kv_heads": 1}, {"bias": False, "head_size": 4}],
@@ -126,7 +126,7 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
             cells = torch.stack(
                 [torch.randn(batch, longest), *(torch.randint(n, (batch, longest)) for n in COLUMNS[1:])], -1
             )
-            return {"cells": cells, "hidden": torch.rand(cells.shape) < 0.3, "valid": valid}
+            return {"cells": cells, "masked": torch.rand(cells.shape) < 0.3, "valid": valid}
         case InContext():
             return table_inputs(classes=3)
     raise NotImplementedError(f"say what {type(config).__name__} is given")
@@ -138,7 +138,8 @@ def table_inputs(classes: int) -> dict[str, Any]:
     target = torch.randint(classes, (3, 15)).float() if classes else torch.randn(3, 15)
     category = torch.tensor([[False, False, True, False]]).expand(3, -1)
     values[:, :, 2] = torch.randint(5, (3, 23))
-    return {"values": values, "category": category, "target": target, "classes": classes, "codes": torch.randn(3, 4, 8)}
+    codes = torch.randn(3, 4, 8)
+    return {"values": values, "category": category, "target": target, "classes": classes, "column_codes": codes}
 
 
 def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
@@ -146,7 +147,7 @@ def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:
     own = {}
     for name, value in given.items():
         if isinstance(value, Tensor) and name not in ("valid", "source_valid"):
-            padded = name in ("tokens", "segments", "source", "cells", "hidden")
+            padded = name in ("tokens", "segments", "source", "cells", "masked")
             own[name] = value[row : row + 1, :length] if padded else value[row : row + 1]
         elif isinstance(value, int):
             own[name] = value

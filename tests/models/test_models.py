@@ -312,7 +312,7 @@ class TestTable:
 
     def test_the_value_of_a_hidden_cell_is_never_read(self):
         model = build(BASES[NPT])
-        unknown = self.given["cells"].masked_fill(self.given["hidden"], torch.nan)
+        unknown = self.given["cells"].masked_fill(self.given["masked"], torch.nan)
         for one, other in zip(model(**self.given), model(**self.given | {"cells": unknown}), strict=True):
             assert torch.equal(one, other)
 
@@ -331,16 +331,16 @@ class TestTable:
 
     def test_rows_that_were_read_once_answer_others_like_all_at_once(self):
         """New rows see the known ones, and are seen by nobody."""
-        model, (cells, hidden) = build(BASES[NPT]).eval(), (self.given["cells"], self.given["hidden"])
-        whole = model(cells, hidden, (torch.arange(23) < 17).expand(2, -1))
-        kept = model.read(cells[:, :17], hidden[:, :17])
+        model, (cells, masked) = build(BASES[NPT]).eval(), (self.given["cells"], self.given["masked"])
+        whole = model(cells, masked, (torch.arange(23) < 17).expand(2, -1))
+        context = model.encode_context(cells[:, :17], masked[:, :17])
         for rows in (slice(17, 23), slice(19, 20)):
-            for told, expected in zip(model.answer(kept, cells[:, rows], hidden[:, rows]), whole, strict=True):
-                close(told, expected[:, rows])
+            for predicted, expected in zip(model.predict(context, cells[:, rows], masked[:, rows]), whole, strict=True):
+                close(predicted, expected[:, rows])
 
     def test_columns_are_told_apart(self):
         model = build(NPT(categories=(0, 0), width=16, layers=1, heads=2))
-        cells, hidden = torch.randn(1, 4, 2), torch.zeros(1, 4, 2).bool()
-        one, other = model(cells, hidden), model(cells.flip(-1), hidden)
+        cells, masked = torch.randn(1, 4, 2), torch.zeros(1, 4, 2).bool()
+        one, other = model(cells, masked), model(cells.flip(-1), masked)
         assert not torch.allclose(one[0], other[0])
         assert not torch.allclose(one[0], other[1])

@@ -13,7 +13,7 @@ from regard.models import NPT
 from regard.parts.taps import Tap
 from regard.studies.heads import heads as heads_study
 from regard.studies.heads.duplicates import beside_duplicates, duplicate_shares
-from regard.tasks.fill_cells import CellBatch
+from regard.tables.network.masked_cells import CellBatch
 from tests.command import regard
 
 
@@ -34,7 +34,7 @@ def test_copies_differ_from_their_rows_in_the_target_alone_which_they_show():
     torch.testing.assert_close(shown.cells[0, places, -1], batch.truth[0, rows, -1])
     assert not shown.hidden[0, places].any()
     assert shown.hidden[0, rows, -1].all(), "the rows themselves still hide it"
-    assert torch.equal(shown.asked.nonzero(), batch.asked.nonzero()), "nobody asks for what is shown"
+    assert torch.equal(shown.predicted.nonzero(), batch.predicted.nonzero()), "nobody asks for what is shown"
 
 
 class Lookup(nn.Module):

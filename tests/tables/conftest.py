@@ -18,7 +18,7 @@ REAL = shipped.FOLDER
 
 def write_tiny_reader(folder: Path, seed: int = 0) -> Path:
     config = InContext(
-        width=32, layers=2, heads=2, cell_width=16, cell_heads=2, thinking=4, feed=SquaredReLU(hidden=32)
+        width=32, layers=2, heads=2, cell_width=16, cell_heads=2, thinking_rows=4, feed=SquaredReLU(hidden=32)
     )
     with torch.random.fork_rng():
         torch.manual_seed(seed)

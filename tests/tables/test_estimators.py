@@ -23,15 +23,15 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 import regard
+from regard.closed_form import ClosedForms
 from regard.core.errors import ConfigError, UserError
-from regard.models.in_context import InContextModel, guesses_of
+from regard.models.in_context import InContextModel, fit_closed_forms
 from regard.models.npt import NPTModel
-from regard.parts.guesses import Guesses
 from regard.parts.taps import listen
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, estimator, evidence, own_network
 from regard.tables.own_network import OwnNetwork
 from regard.tables.reader import Looks, Reader
-from regard.tasks.read_table import LEAST
+from regard.tables.network.in_context_loss import MIN_PROBABILITY
 from tests.tables.conftest import write_tiny_reader
 
 ESTIMATORS = [NPTClassifier, NPTRegressor]
@@ -335,8 +335,8 @@ def test_closed_forms_are_solved_once_for_views_that_see_alike(kind: type, found
         for reader in fitted.answers_[0].readers
         for number in range(8)
     ])  # fmt: skip
-    solved, fit = [], Guesses.fit.__func__
-    monkeypatch.setattr(Guesses, "fit", classmethod(lambda cls, *given: solved.append(0) or fit(cls, *given)))
+    solved, fit = [], ClosedForms.fit.__func__
+    monkeypatch.setattr(ClosedForms, "fit", classmethod(lambda cls, *given: solved.append(0) or fit(cls, *given)))
     together = fitted.answers_[0].answer(fitted._values(frame))
     assert len(solved) == found
     assert torch.equal(together, alone.mean(0))
@@ -396,7 +396,7 @@ class TestLargeTables:
         (reader,) = NPTRegressor(mode="in_context", views=1, random_state=0).fit(frame, target).answers_[0].readers
         ((_, part),) = reader.passes(0, reader.table.values[:1])
         read = reader.table.rows(part.rows)
-        truth, told = reader.views[0].show(read.target)[0], part.known.guesses.own[0, :, :, 0]
+        truth, told = reader.views[0].show(read.target)[0], part.known.closed_forms.leave_one_out[0, :, :, 0]
         assert len(told) == len(part.rows)
         assert (np.corrcoef(torch.cat([told, truth[:, None]], 1).T.numpy())[2, :2] > 0.5).all()
 
@@ -408,10 +408,10 @@ class TestLargeTables:
         for number in (0, 2):  # between them is the view of neighbourhoods
             view = reader.views[number]
             ((_, part),) = reader.passes(number, reader.table.values[:1])
-            own = guesses_of(*reader._shown(view, view.counted))
-            expected = own.among(torch.searchsorted(view.counted, view.rows))
-            torch.testing.assert_close(part.known.guesses.own, expected.own, atol=1e-3, rtol=0)
-            torch.testing.assert_close(part.known.columns.sums, own.columns.sums)
+            own = fit_closed_forms(*reader._shown(view, view.counted))
+            expected = own.subset(torch.searchsorted(view.counted, view.rows))
+            torch.testing.assert_close(part.known.closed_forms.leave_one_out, expected.leave_one_out, atol=1e-3, rtol=0)
+            torch.testing.assert_close(part.known.columns.label_sums, own.columns.label_sums)
 
     def test_evidence_still_sums_to_one(self):
         frame, labels, _ = some_table(400)
@@ -452,8 +452,8 @@ def trusting(fitted: Any, bias: float) -> Any:
     """The estimator, now sure whether to trust the rows that resemble a row or the vote."""
     (reader,) = fitted.answers_[0].readers
     reader.model = deepcopy(reader.model)
-    torch.nn.init.zeros_(reader.model.trust.weight)
-    torch.nn.init.constant_(reader.model.trust.bias, bias)
+    torch.nn.init.zeros_(reader.model.gate.weight)
+    torch.nn.init.constant_(reader.model.gate.bias, bias)
     return fitted
 
 
@@ -468,7 +468,7 @@ def test_evidence_is_the_vote_itself_where_only_that_is_trusted():
         assert weights.sum() == pytest.approx(1, abs=1e-5)
         assert (weights.diff().dropna() <= 0).all()
         shares = np.array([weights[found.rows["target"] == label].sum() for label in fitted.classes_])
-        np.testing.assert_allclose(shares * (1 - LEAST) + LEAST / 2, own, atol=1e-5)
+        np.testing.assert_allclose(shares * (1 - MIN_PROBABILITY) + MIN_PROBABILITY / 2, own, atol=1e-5)
         assert found.prediction == fitted.classes_[own.argmax()]
         assert found.columns.sum() == pytest.approx(1, abs=1e-5)
         assert found.columns[["empty"]].item() == 0  # hiding what is hidden changes nothing
@@ -484,7 +484,7 @@ def test_evidence_is_what_resembling_rows_add_where_only_they_are_trusted():
     assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-5)
     (reader,) = fitted.answers_[0].readers
     ((_, part),) = reader.passes(0, fitted._values(twin))
-    shares = part.known.guesses.shares(reader.views[0].see(fitted._values(twin)))[0, 0]
+    shares = part.known.closed_forms.label_weights(reader.views[0].see(fitted._values(twin)))[0, 0]
     np.testing.assert_allclose(found.rows["weight"], shares.numpy()[found.rows.index], atol=1e-6)
 
 

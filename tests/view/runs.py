@@ -27,8 +27,8 @@ def save_small(folder: Path, name: str, **more: object) -> Path:
     """A run of this name with weights that depend on nothing but the name."""
     tokenizer = Characters().train([LETTERS])
     vocab = tokenizer.vocab
-    grey = ClassifyImages(labels=("cat", NASTY), mean=(0.4,), spread=(0.3,))
-    colour = ClassifyImages(labels=("cat", "dog"), framing="pad", mean=(0.5,) * 3, spread=(0.25,) * 3)
+    grey = ClassifyImages(labels=("cat", NASTY), mean=(0.4,), std=(0.3,))
+    colour = ClassifyImages(labels=("cat", "dog"), resize="pad", mean=(0.5,) * 3, std=(0.25,) * 3)
     kinds = {
         "transformer": (Transformer(vocab=vocab, **{**SMALL, **more}), Translate()),
         "rnn-attention": (RNN(vocab=vocab, width=16, attention=Additive()), Translate()),

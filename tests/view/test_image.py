@@ -44,7 +44,7 @@ def heard_by(run: Run) -> dict[str, Tensor]:
     assert isinstance(run.task, ClassifyImages)
     channels = len(run.task.mean)
     image = Image.open(io.BytesIO(picture())).convert("L" if channels == 1 else "RGB")
-    values = torch.tensor(pixels(image, 12, channels, run.task.framing))
+    values = torch.tensor(pixels(image, 12, channels, run.task.resize))
     with torch.inference_mode(), listen(run.model) as heard:
         run.model(run.task.scale.norm(values[None]))
     return heard
@@ -195,8 +195,8 @@ def bomb() -> bytes:
 
 
 BAD = {
-    "text": (b"no picture at all", "is no image that can be read"),
-    "empty": (b"", "is no image that can be read"),
+    "text": (b"no picture at all", "is not an image of a supported format"),
+    "empty": (b"", "is not an image of a supported format"),
     "half": (picture()[:600], "is damaged"),
     "bomb": (bomb(), "has 10,000×6,000 pixels; 50,000,000 are read at most"),
 }

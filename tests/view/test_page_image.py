@@ -96,7 +96,7 @@ def test_bad_and_huge_files_are_told_and_change_nothing(site: tuple[str, Desk], 
     desk.keep(FILE)
     page = watched.open(address, run=0, picture=FILE.digest)
     for name, data, told in (
-        (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is no image that can be read"),
+        (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is not an image of a supported format"),
         ("big.png", bytes(32 * 2**20 + 1), "big.png: has 33,554,433 bytes, more than 33,554,432"),
     ):
         give(page, name, data)

@@ -11,7 +11,7 @@ from regard.models import GPT
 from regard.parts.taps import listen
 from regard.run import Run
 from regard.tasks.targets import attention
-from regard.text import Gaps
+from regard.text import MaskFilling
 from regard.view import record as module
 from regard.view.record import record
 from regard.view.recording import Given, Recording
@@ -28,7 +28,7 @@ def heard_by(run: Run, name: str, text: str, answer: str) -> dict[str, torch.Ten
     if name in ("transformer", "rnn-attention", "rnn", "decoder-only"):
         return attention(run.model, tokenizer, text, answer)[0]
     encoded = {
-        "fill": lambda: Gaps(tokenizer).encode([text]),
+        "fill": lambda: MaskFilling(tokenizer).encode([text]),
         "label": lambda: encode_texts([text], tokenizer, 16),
     }.get(name, lambda: tokenizer.encode([text]))()
     with torch.inference_mode(), listen(run.model) as heard:

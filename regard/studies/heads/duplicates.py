@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.parts import listen
 from regard.tables.own_network import OwnNetwork
-from regard.tasks.fill_cells import CellBatch
+from regard.tables.network.masked_cells import CellBatch
 
 MEASURED = 96  # rows of a fitted table whose target is hidden from its own network
 Numbers = Int[Tensor, " asked"]
@@ -27,7 +27,7 @@ def hidden_again(network: OwnNetwork) -> CellBatch:
 
 def beside_duplicates(batch: CellBatch) -> tuple[CellBatch, Numbers, Numbers]:
     """With a copy of every asked row that shows its target; and the numbers of these rows and of their copies."""
-    rows = batch.asked[0, :, -1].nonzero()[:, 0]
+    rows = batch.predicted[0, :, -1].nonzero()[:, 0]
     copies = rows.flip(0)  # in another order, so that no place gives them away
     hidden = batch.hidden[:, copies].clone()
     hidden[..., -1] = False

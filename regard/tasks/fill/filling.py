@@ -11,7 +11,7 @@ from regard.core.errors import at_least
 from regard.core.machine import device_of
 from regard.data.text.pairs import pad
 from regard.parts.attention.base import hide
-from regard.text import Gaps, Tokenizer
+from regard.text import MaskFilling, Tokenizer
 
 ROWS = 64  # texts in a batch
 
@@ -30,7 +30,7 @@ class Query(NamedTuple):
 
 def fill(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
     """Each text with its masked words filled in."""
-    gaps = Gaps(tokenizer)
+    gaps = MaskFilling(tokenizer)
     queries = _queries(gaps, texts)
     rows, places = [query.row for query in queries], [list(query.masks) for query in queries]
     while unfilled := [query for query in queries if query.masks]:
@@ -47,7 +47,7 @@ def fill(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[s
 def candidates(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], count: int) -> list[list[list[Candidate]]]:
     """For each text and each of its masks the most probable words, with all masks still open."""
     at_least(1, nbest=count)
-    gaps = Gaps(tokenizer)
+    gaps = MaskFilling(tokenizer)
     queries = _queries(gaps, texts)
     results: list[list[list[Candidate]]] = [[] for _ in texts]
     masked = [number for number, query in enumerate(queries) if query.masks]
@@ -55,12 +55,12 @@ def candidates(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], cou
         row = queries[number].row
         for (place, allowed), of_mask in zip(queries[number].masks.items(), probabilities, strict=True):
             best = of_mask.topk(min(count, sum(allowed)))
-            words = [gaps.shown(row[place - 1], token) for token in best.indices.tolist()]
+            words = [gaps.label(row[place - 1], token) for token in best.indices.tolist()]
             results[number].append([Candidate(*pair) for pair in zip(words, best.values.tolist(), strict=True)])
     return results
 
 
-def _queries(gaps: Gaps, texts: Sequence[str]) -> list[Query]:
+def _queries(gaps: MaskFilling, texts: Sequence[str]) -> list[Query]:
     mask, queries = gaps.tokenizer.mask, []
     for text, row in zip(texts, gaps.encode(texts), strict=True):
         places = [place for place, token in enumerate(row) if token == mask]
@@ -69,7 +69,7 @@ def _queries(gaps: Gaps, texts: Sequence[str]) -> list[Query]:
 
 
 @torch.inference_mode()
-def _probabilities(model: nn.Module, gaps: Gaps, queries: Sequence[Query]) -> Iterator[Float[Tensor, "mask vocab"]]:
+def _probabilities(model: nn.Module, gaps: MaskFilling, queries: Sequence[Query]) -> Iterator[Float[Tensor, "mask vocab"]]:
     """The probability of every token at each mask of each text."""
     model.eval()
     device = device_of(model)

@@ -7,12 +7,12 @@ from regard.tasks.attention_maps import SHOWN, check_length, hear, self_attentio
 from regard.tasks.base import Run
 from regard.tasks.fill.filling import candidates, fill
 from regard.tasks.recording import Recording, ViewInput
-from regard.text import Gaps
+from regard.text import MaskFilling
 
 
 def record_masks(run: Run, given: ViewInput) -> Recording:
     tokenizer, notes = run.words("no text can be given to it"), []
-    [tokens] = Gaps(tokenizer).encode([given.text])
+    [tokens] = MaskFilling(tokenizer).encode([given.text])
     check_length(run, len(tokens))
     answer, probabilities = "", []
     if not (isinstance(run.config, BERT) and isinstance(run.config.head, NoHead)):

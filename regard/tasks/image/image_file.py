@@ -27,7 +27,7 @@ def image_file(name: str, data: bytes) -> ImageFile:
     name = name[:LONGEST] or "the picture"
     if len(data) > LARGEST:
         raise UserError(f"{name}: has more than {LARGEST:,} bytes; save it smaller, models read few pixels of it")
-    pixels(data, side=1, channels=1, framing="stretch", where=name)
+    pixels(data, side=1, channels=1, resize="stretch", where=name)
     return ImageFile(name, data)
 
 

@@ -54,4 +54,4 @@ def _words_of(tokenizer: Tokenizer, text: str) -> list[int]:
         number += not character.isspace() and not inside
         inside = not character.isspace()
         words.append(max(number, 0))
-    return [words[min(max(end - 1, 0), len(words) - 1)] for _, end in tokenizer.spans([text])[0]]
+    return [words[min(max(end - 1, 0), len(words) - 1)] for _, end in tokenizer.offsets([text])[0]]

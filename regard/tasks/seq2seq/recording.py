@@ -19,7 +19,7 @@ def record_pair(
 ) -> Recording:
     """A source and its target: the one that is given, or the one that the model writes."""
     tokenizer, text, notes = run.words("no text can be given to it"), given.text, []
-    [spans] = tokenizer.spans([text])
+    [spans] = tokenizer.offsets([text])
     if max_length is not None and len(spans) > max_length:
         text = text[: spans[max_length - 1][1]]
         notes.append(f"only the first {max_length:,} of {len(spans):,} tokens are read")

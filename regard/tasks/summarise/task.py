@@ -9,7 +9,7 @@ from torch import nn
 
 from regard.core.batches import Loss
 from regard.core.errors import ConfigError, at_least, share
-from regard.data.text.pair_files import PairFiles, Referenced, all_targets, read_filled
+from regard.data.text.pair_files import PairFiles, References, all_targets, read_filled
 from regard.data.text.pairs import PairBatch
 from regard.data.trees.conllu import Parse
 from regard.decode import Beam
@@ -47,7 +47,7 @@ class Summarise(Task):
     def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:
         if not isinstance(plan.data, PairFiles):
             raise ConfigError(f"data: {type(plan.data).__name__} holds no documents with summaries")
-        documents = plan.data.referenced()
+        documents = plan.data.references()
         pairs = {name: all_targets(rows) for name, rows in documents.items()}
 
         def score(run: Run, loss: float) -> dict[str, float]:
@@ -86,7 +86,7 @@ class Summarise(Task):
         }
 
     def _scores(
-        self, run: Run, documents: Sequence[Referenced], max_tokens: int, beam: Beam | None = None
+        self, run: Run, documents: Sequence[References], max_tokens: int, beam: Beam | None = None
     ) -> dict[str, float]:
         """ROUGE of the summaries, and beside it of a baseline: the first words, as many as a reference has."""
         texts, references = [source for source, _ in documents], [targets for _, targets in documents]

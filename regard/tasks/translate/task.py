@@ -50,7 +50,7 @@ class Translate(Task):
         data = plan.data
         if not isinstance(data, Dates | PairFiles):
             raise ConfigError(f"data: {type(data).__name__} holds no pairs to translate")
-        check_trees(plan.model, given=bool(getattr(data, "trees", ())))
+        check_trees(plan.model, given=data.has_trees)
         pairs, trees = data.pairs(), data.parses()
         note_unused_trees(plan.model, given=bool(trees))
         measured = pairs.get("test", pairs["valid"])

@@ -1,0 +1,16 @@
+"""Closed forms of tables: predictions that need no trained weights, computed in batches of tables.
+
+column_statistics    standardised values, ranks and (ordered) target statistics of each column
+ridge                leave-one-out ridge regression
+kernel_ridge         leave-one-out kernel ridge regression with a learned Laplace kernel
+nystrom              the same for many rows, by the Nyström approximation
+closed_forms         all of them together, as the in-context model uses them
+"""
+
+from regard.closed_form.closed_forms import ClosedFormPredictions, ClosedForms
+from regard.closed_form.column_statistics import ColumnStatistics
+from regard.closed_form.kernel_ridge import KernelRidge
+from regard.closed_form.nystrom import NystromKernelRidge
+from regard.closed_form.ridge import Ridge
+
+__all__ = ["ClosedFormPredictions", "ClosedForms", "ColumnStatistics", "KernelRidge", "NystromKernelRidge", "Ridge"]

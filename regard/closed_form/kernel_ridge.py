@@ -1,0 +1,172 @@
+"""Leave-one-out kernel ridge regression with a learned Laplace kernel (Saunders et al., 1998).
+
+Attention whose keys are the rows themselves: a row counts the more the nearer it is in L1 distance. The dual
+coefficients fit all context rows at once in closed form, and so do the leave-one-out predictions. The weight of each
+feature in the distance is the average gradient of a first fit with respect to it (recursive feature machines,
+Radhakrishnan et al., 2024).
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.closed_form.column_statistics import CellFeatures, ColumnStatistics, Values
+from regard.closed_form.ridge import Features, Targets, cholesky
+
+BANDWIDTHS = (0.5, 1.5, 4.0)  # in median distances between rows
+PENALTIES = (0.03, 0.3, 2.0)  # ridge penalty, in pseudo-observations
+FIRST_BANDWIDTH, FIRST_PENALTY = 1.0, 0.1  # of the fits whose gradients are averaged
+ROUNDS = 2  # of those fits
+WEIGHT_ROWS = 1024  # rows from which feature weights are learned
+SEARCH_ROWS = 256  # rows of the search over weights, bandwidth and penalty
+SECOND_SEARCH_ROWS = 1024  # at most half of all rows; the best bandwidth shrinks as rows grow
+GRADIENT_ROWS = 64  # rows at which gradients are evaluated
+MOST_LABELS = 8  # most frequent labels whose gradients are averaged
+MIN_WEIGHT = 0.01  # of a feature, relative to the largest
+BITS = 4  # code length of a category
+RANK_SCALE = 12**0.5  # brings uniform ranks to standard deviation 1
+
+
+def kernel_features(
+    values: Values,
+    cells: CellFeatures,
+    target_statistics: Float[Tensor, "table row column few"],
+    columns: ColumnStatistics,
+) -> Features:
+    """What distances are measured in: the mean of value and rank, missing indicators, codes and target statistics."""
+    number = (cells[..., 0] + RANK_SCALE * cells[..., 1]) / 2
+    missing = values.isnan()
+    numeric = columns.numeric
+    is_code = (columns.category & ~numeric)[:, None] & ~missing
+    code = _category_codes(values.device)[(values.nan_to_num(0.0).long() % 2**BITS)] * is_code[..., None]
+    means = target_statistics.where(~numeric[:, None, :, None], 0.0)
+    return torch.cat([number.where(numeric[:, None], 0.0), missing.float(), code.flatten(2), means.flatten(2)], -1)
+
+
+def _category_codes(device: torch.device) -> Float[Tensor, "category bit"]:
+    """A binary code for each category; the first `BITS` ones are one-hot, so that they are equally far apart."""
+    numbers = torch.arange(2**BITS, device=device)
+    bits = (numbers[:, None] >> torch.arange(BITS, device=device)) & 1
+    return bits[((bits.sum(1) - 1) % (BITS + 1)).argsort(stable=True)].float()
+
+
+@dataclass(frozen=True)
+class KernelRidge:
+    active: Int[Tensor, " active"]  # features that vary
+    scale: Float[Tensor, "table one active"]  # weight of each, divided by the bandwidth
+    support: Float[Tensor, "table support active"]  # rows of the kernel expansion, scaled
+    penalty: Float[Tensor, "table one one"]
+    dual_coef: Float[Tensor, "table support label"]
+    intercept: Float[Tensor, "table one label"]
+    leave_one_out: Targets  # predictions for the context rows
+
+    @classmethod
+    def fit(cls, features: Features, labels: Targets) -> "KernelRidge":
+        """Fit to the context rows."""
+        intercept = labels.mean(1, keepdim=True)
+        y = labels - intercept
+        with torch.autocast(features.device.type, enabled=False):
+            active, scale, penalty = select_kernel(features, y)
+            support = features[..., active] * scale
+            dual_coef, leave_one_out = _solve(laplace_kernel(support, support), y, penalty)
+        return cls(active, scale, support, penalty, dual_coef, intercept, leave_one_out + intercept)
+
+    def predict(self, features: Features) -> Targets:
+        # In float64, so that the prediction of a row does not depend, even in its last digit, on the rows beside it.
+        with torch.autocast(features.device.type, enabled=False):
+            kernel = laplace_kernel(features[..., self.active] * self.scale, self.support)
+            return (kernel.double() @ self.dual_coef.double() + self.intercept).to(features.dtype)
+
+    def label_weights(self, features: Features) -> Float[Tensor, "table row context"]:
+        """The absolute weight of each context row's label in the prediction, normalised to sum 1.
+
+        Computed on demand: it takes a matrix of the square of the rows.
+        """
+        kernel = laplace_kernel(features[..., self.active] * self.scale, self.support)
+        root = _regularised_root(laplace_kernel(self.support, self.support), self.penalty)
+        return normalised(torch.cholesky_solve(kernel.transpose(1, 2), root).transpose(1, 2))
+
+
+def select_kernel(features: Features, y: Tensor) -> tuple[Int[Tensor, " active"], Tensor, Tensor]:
+    """The features that vary, their scale (weight over bandwidth), and the penalty, by leave-one-out error."""
+    varies = (features != features[:, :1]).any(1, keepdim=True)
+    active = varies.any(0)[0].nonzero()[:, 0]
+    active = active if len(active) else torch.arange(1, device=features.device)
+    features = features[..., active]
+    learned = _feature_weights(subsample(WEIGHT_ROWS, features), subsample(WEIGHT_ROWS, y))
+    uniform = varies[..., active].float()  # features that vary in this table; others may do so in another one
+    candidates = [uniform, uniform * learned]
+    scale, penalty = _search(subsample(SEARCH_ROWS, features), subsample(SEARCH_ROWS, y), candidates)
+    more = min(SECOND_SEARCH_ROWS, features.shape[1] // 2)
+    if more > SEARCH_ROWS:
+        scale, penalty = _search(subsample(more, features), subsample(more, y), [scale])
+    return active, scale, penalty
+
+
+def normalised(weights: Float[Tensor, "table row context"]) -> Float[Tensor, "table row context"]:
+    """Absolute weights that sum to 1."""
+    weights = weights.abs()
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-12)
+
+
+def subsample(most: int, rows: Tensor) -> Tensor:
+    """At most so many rows, drawn at random, as rows may be sorted; the same ones for the same number of rows."""
+    count = rows.shape[1]
+    if count <= most:
+        return rows
+    return rows[:, torch.randperm(count, generator=torch.Generator().manual_seed(0))[:most].to(rows.device)]
+
+
+def laplace_kernel(rows: Features, others: Float[Tensor, "table other feature"]) -> Float[Tensor, "table row other"]:
+    return torch.cdist(rows, others, p=1).neg().exp()
+
+
+def _median_distance(rows: Features) -> Float[Tensor, "table one one"]:
+    distances = torch.cdist(subsample(64, rows), rows, p=1)
+    return distances.flatten(1).median(1).values.clamp(min=1e-6)[:, None, None]
+
+
+def _solve(kernel: Tensor, y: Tensor, penalty: Float[Tensor, "table one one"]) -> tuple[Tensor, Targets]:
+    """Dual coefficients and leave-one-out predictions."""
+    inverse = torch.cholesky_inverse(_regularised_root(kernel, penalty))
+    dual_coef = inverse @ y
+    return dual_coef, y - dual_coef / inverse.diagonal(dim1=1, dim2=2)[..., None].clamp(min=1e-6)
+
+
+def _regularised_root(kernel: Float[Tensor, "table row row"], penalty: Float[Tensor, "table one one"]) -> Tensor:
+    return cholesky(kernel + penalty * torch.eye(kernel.shape[1], device=kernel.device))
+
+
+def _feature_weights(features: Features, y: Tensor) -> Float[Tensor, "table one feature"]:
+    """The root mean square gradient of a fit with respect to each feature, relative to the largest."""
+    frequent = y.square().sum(1).argsort(descending=True)[:, None, :MOST_LABELS]
+    y = y.gather(2, frequent.expand(-1, y.shape[1], -1))
+    weight = torch.ones_like(features[:, :1])
+    penalty = torch.full_like(y[:, :1, :1], FIRST_PENALTY)
+    for _ in range(ROUNDS):
+        rows = features * (weight / (FIRST_BANDWIDTH * _median_distance(features * weight)))
+        kernel = laplace_kernel(rows, rows)
+        dual_coef, _ = _solve(kernel, y, penalty)
+        sign = (subsample(GRADIENT_ROWS, rows)[:, :, None] - rows[:, None]).sign()
+        gradient = (subsample(GRADIENT_ROWS, kernel)[:, :, None] * dual_coef.transpose(1, 2)[:, None]) @ sign
+        size = weight * gradient.square().mean((1, 2))[:, None].sqrt()
+        weight = (size / size.amax(2, keepdim=True).clamp(min=1e-12)).clamp(min=MIN_WEIGHT)
+    return weight
+
+
+def _search(features: Features, y: Tensor, weights: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """The scale and the penalty with the least leave-one-out error, for each table."""
+    tried = []
+    for weight, bandwidth in product(weights, BANDWIDTHS):
+        scale = weight / (bandwidth * _median_distance(features * weight))
+        kernel = laplace_kernel(features * scale, features * scale)
+        for value in PENALTIES:
+            penalty = torch.full_like(y[:, :1, :1], value)
+            error = (y - _solve(kernel, y, penalty)[1]).square().mean((1, 2))
+            tried.append((error.nan_to_num(torch.inf), scale, penalty))
+    errors, scales, penalties = (torch.stack(parts) for parts in zip(*tried, strict=True))
+    best, tables = errors.argmin(0), torch.arange(len(y), device=y.device)
+    return scales[best, tables], penalties[best, tables]
