@@ -15,7 +15,7 @@ from regard.core.errors import UserError
 from regard.interop import load
 from regard.models import GPT
 from regard.parts import RMSNorm, SwiGLU
-from regard.run import load_run, save_run
+from regard.tasks import load_run, save_run
 from regard.text import Characters
 from tests.command import regard as regard_here
 from tests.train.tiny import train_tiny

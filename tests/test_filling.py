@@ -18,7 +18,7 @@ from regard.interop import load
 from regard.models import BERT, ClassifierHead
 from regard.parts import Rotary
 from regard.recipes import filler, train_filler
-from regard.run import load_run, save_run
+from regard.tasks import load_run, save_run
 from regard.store import RunFolder, read_config, read_metrics
 from regard.tasks import FillMasked
 from regard.tasks.fill import fill_scores

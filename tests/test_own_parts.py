@@ -15,7 +15,7 @@ from regard.interop import export_huggingface
 from regard.models import GPT
 from regard.parts import Attention, Full, Learned
 from regard.recipes import Plan, dates, train_translator
-from regard.run import load_run, save_run
+from regard.tasks import load_run, save_run
 
 TINY = [
     "--steps=1",

@@ -11,7 +11,7 @@ import yaml
 import regard as library
 from regard.models import BERT, GPT
 from regard.parts.positions import Learned
-from regard.run import save_run
+from regard.tasks import save_run
 from regard.store import CONFIG, read_config
 from regard.tasks import FillMasked, LanguageModel
 from regard.text import Characters

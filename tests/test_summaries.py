@@ -14,7 +14,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from regard.core.errors import UserError
 from regard.data.text.pair_files import PairFiles, all_targets, read_pairs, read_references
 from regard.recipes.summariser import usual_length
-from regard.run import load_run
+from regard.tasks import load_run
 from regard.store import read_metrics
 from regard.tasks.scores import ROUGE, rouge_protocol, summary_scores
 from regard.tasks.summarise import first_words

@@ -12,7 +12,7 @@ from regard.models import BERT, GPT, ClassifierHead
 from regard.recipes import classifier, train_classifier, tuned
 from regard.recipes.begun import read_begun
 from regard.recipes.classifier import prepare
-from regard.run import load_run, save_run
+from regard.tasks import load_run, save_run
 from regard.store import RunFolder, read_config, read_metrics
 from regard.text import Characters, Tokenizer
 from regard.train.loop import Loop

@@ -36,7 +36,7 @@ from regard.data.text.lines import read_lines  # noqa: E402
 from regard.data.text.pairs import pad  # noqa: E402
 from regard.decode import Beam, greedy, write  # noqa: E402
 from regard.parts.linear import packing  # noqa: E402
-from regard.run import Run  # noqa: E402
+from regard.tasks import Run  # noqa: E402
 from regard.tasks.targets import AT_ONCE, write_targets  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))

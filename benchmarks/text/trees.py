@@ -44,7 +44,7 @@ from regard.data.text.pairs import Pairs, source_trees  # noqa: E402
 from regard.data.trees.conllu import Parse, read_trees  # noqa: E402
 from regard.parts import NoPosition, Position, ReLU, Shaw, Sinusoid, Tree  # noqa: E402
 from regard.recipes import Plan, classifier, train_classifier, train_translator, translator  # noqa: E402
-from regard.run import Run, load_run  # noqa: E402
+from regard.tasks import Run, load_run  # noqa: E402
 from regard.store import CONFIG  # noqa: E402
 from regard.tasks.classify import label_scores  # noqa: E402
 from regard.tasks.scores import signatures, translation_scores  # noqa: E402

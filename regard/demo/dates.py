@@ -8,7 +8,7 @@ from rich.table import Table
 
 from regard.data.text.pairs import Pair
 from regard.recipes import dates, dates_quick, share_right, train_translator
-from regard.run import Run, load_run
+from regard.tasks import Run, load_run
 from regard.tasks.targets import attention
 from regard.view import alignment
 

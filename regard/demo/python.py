@@ -13,7 +13,7 @@ from regard.data.text.corpus import Corpus
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.recipes import Plan, language, train_language_model
-from regard.run import load_run
+from regard.tasks import load_run
 
 CHARACTERS = 600_000  # to learn from, at most
 PROMPT = "def "

@@ -1,4 +1,4 @@
-"""A recording: what a run answered to one input, and every attention map behind it. It knows nothing of pictures."""
+"""A recording: all that can be drawn of one input, in words and tensors that know no picture."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,34 +9,34 @@ from torch import Tensor
 
 from regard.tasks.image.image_file import ImageFile
 
-# Self-attention over the source, self-attention over the target, or attention from the target to the source.
-Part = Literal["source", "target", "across"]
+# self-attention in the source, self-attention in the target, or attention from the target to the source
+Part = Literal["source", "target", "cross"]
 
 
 @dataclass(frozen=True)
 class ViewInput:
-    """What a person gives to a run: a text, a pair, the cells of a row, or an image."""
+    """The input of a run: a text, a pair, the cells of a row, or an image."""
 
     text: str = ""
     target: str | None = None  # of a pair; None: the model writes it
-    row: Mapping[str, str] | None = None  # cells by column name, as text
+    row: Mapping[str, str] | None = None  # cells by the names of their columns, as they are written
     image: ImageFile | None = None
 
-    def suits(self, kind: str | None) -> bool:
-        """Whether a run whose form is of this kind takes it."""
+    def fits(self, kind: str | None) -> bool:
+        """Whether a run that takes this kind of input accepts it."""
         return (kind == "row") == (self.row is not None) and (kind == "image") == (self.image is not None)
 
     def as_json(self) -> dict[str, Any]:
-        """As the page knows it: an image by its digest."""
-        fields = {"text": self.text, "target": self.target, "row": self.row}
-        return fields if self.image is None else {**fields, "picture": self.image.digest}
+        """As the page sends it: an image by its digest."""
+        fields: dict[str, Any] = {"text": self.text, "target": self.target, "row": self.row}
+        return fields if self.image is None else {**fields, "image": self.image.digest}
 
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """The weights of every head of one attention."""
+    """The attention weights of one module, for each of its heads."""
 
-    name: str  # the path of its module
+    name: str  # the path of the module, as in `listen`
     pattern: Float[Tensor, "heads query key"]
     queries: tuple[str, ...]
     keys: tuple[str, ...]
@@ -46,21 +46,21 @@ class AttentionMap:
 
 @dataclass(frozen=True)
 class ViewedImage:
-    """An image as a model reads it, and how its tokens lie on it."""
+    """An image after preprocessing, and how its patches map to tokens."""
 
     pixels: UInt8[Tensor, "channel side side"]
     patches: int  # along a side
-    before: int  # tokens before the first patch
+    prefix_tokens: int  # tokens before the first patch
     pool: Literal["class token", "learned query", "mean"]  # what the label is read from
 
 
 @dataclass(frozen=True)
 class Recording:
-    given: ViewInput
+    input: ViewInput
     answer: str
-    probabilities: tuple[tuple[str, float], ...]  # of labels, or of the next token, the most probable first
+    probabilities: tuple[tuple[str, float], ...]  # of labels, or of the next word, the likeliest first
     maps: tuple[AttentionMap, ...]
-    notes: tuple[str, ...] = ()  # what a person should know, such as that a text was truncated
+    notes: tuple[str, ...] = ()  # what a person should know, such as that a text was cut
     image: ViewedImage | None = None
 
     @property

@@ -11,7 +11,7 @@ from regard.core.errors import ConfigError
 from regard.decode import Beam
 from regard.models import RNN, Transformer
 from regard.parts import Additive
-from regard.run import Run, save_run
+from regard.tasks import Run, save_run
 from regard.tasks import Translate
 from regard.tasks.targets import align, score_targets, write_targets
 from regard.text import BPE, Characters

@@ -19,7 +19,7 @@ from regard.models import ViT
 from regard.parts import Convolutions, Grid
 from regard.parts.pool import QueryPool
 from regard.recipes.image_classifier import sized
-from regard.run import load_run
+from regard.tasks import load_run
 from regard.store import read_config, read_metrics
 from tests.command import regard
 from tests.images.make import LABELS, bars, write_classes, write_idx

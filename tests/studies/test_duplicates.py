@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from regard.core.errors import UserError
 from regard.models import NPT
 from regard.parts.taps import Tap
-from regard.studies.heads import heads as heads_study
-from regard.studies.heads.duplicates import beside_duplicates, duplicate_shares
+from regard.studies.heads.duplicates import duplicate_shares, with_duplicates
+from regard.studies.heads.subject import Subject
 from regard.tables.network.masked_cells import CellBatch
 from tests.command import regard
 
@@ -27,7 +27,7 @@ def batch_of(rows: int = 10, asked: int = 4) -> CellBatch:
 
 def test_copies_differ_from_their_rows_in_the_target_alone_which_they_show():
     batch = batch_of()
-    shown, rows, places = beside_duplicates(batch)
+    shown, rows, places = with_duplicates(batch)
     assert rows.tolist() == [6, 7, 8, 9]
     assert sorted(places.tolist()) == [10, 11, 12, 13]
     torch.testing.assert_close(shown.cells[0, places, :-1], batch.cells[0, rows, :-1])
@@ -71,8 +71,8 @@ def test_a_head_without_preference_gives_what_chance_gives():
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    dice = random.Random(0)
-    rows = [(dice.random(), dice.choice("ab")) for _ in range(40)]
+    rng = random.Random(0)
+    rows = [(rng.random(), rng.choice("ab")) for _ in range(40)]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("x,kind,y\n" + "".join(f"{x:.3f},{k},{2 * x:.3f}\n" for x, k in rows))
     return tmp_path
@@ -81,15 +81,15 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_heads_of_a_fitted_table_and_a_study_that_was_stopped(table: Path, monkeypatch: pytest.MonkeyPatch):
     assert regard("fit", "t.csv", "--target", "y", "--mode", "trained", "--time-limit", 0.2, "--out", "run") == 0
     words = ("study", "heads", "run", "--out", "s")
-    measure, times = heads_study._loss, []
+    measure, times = Subject.measure_loss, []
 
-    def stops(subject: heads_study.Subject) -> float:
+    def stops(subject: Subject) -> float:
         times.append(subject)
         if len(times) == 12:  # two to see what it takes, four heads of the first attention and of the second, two more
             raise UserError("stopped")
         return measure(subject)
 
-    monkeypatch.setattr(heads_study, "_loss", stops)
+    monkeypatch.setattr(Subject, "measure_loss", stops)
     assert regard(*words) == 1
     assert regard(*words) == 0
     assert len(times) == 12 + 2 + 4 * 6, "of eight attentions two were known"
@@ -106,4 +106,4 @@ def test_a_table_that_is_read_in_context_is_refused_in_one_line(table: Path, cap
     capsys.readouterr()
     assert regard("study", "heads", "run", "--out", "s") == 1
     [line] = capsys.readouterr().err.strip().splitlines()
-    assert "heads are studied of `regard fit --mode trained`" in line
+    assert "fit it with `regard fit --mode trained`" in line

@@ -46,11 +46,11 @@ def test_of_experts_only_the_visited_count():
 def test_parameters_are_counted_apart_and_together_are_all():
     config = replace(SMALL, position=Learned(32), pairs=True, tied=False)
     count = count_parameters(config)
-    assert count.all == sum(p.numel() for p in config.build().parameters())
+    assert count.total == sum(p.numel() for p in config.build().parameters())
     assert count.embedding == 11 * 16 * 2 + 32 * 16 + 12 * 11 * 16
     assert count_parameters(replace(config, vocab=99)).rest == count.rest, "words do not change what computes"
 
 
 def test_other_attention_is_not_miscounted():
-    with pytest.raises(ConfigError, match="counted for Full, not for Window"):
+    with pytest.raises(ConfigError, match="counted for Full attention, not for Window"):
         forward_flops(replace(SMALL, attention=Window()), 8)

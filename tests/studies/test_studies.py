@@ -1,5 +1,6 @@
 """Studies from the command line to the report, on files so small that they take seconds."""
 
+import fcntl
 import json
 import os
 import random
@@ -7,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -23,7 +23,6 @@ from regard.studies.runner import pool
 from regard.studies.runner.folder import Job, Outcome, StudyFolder
 from regard.studies.runner.plots import draw_lines
 from regard.studies.runner.timing import one_thread
-from regard.studies.runner.work import work
 from regard.studies.scale.flops import count_parameters, training_flops
 from regard.studies.scale.scaling import Scaling, _base, _sized
 from regard.train import AdamW
@@ -32,20 +31,6 @@ from tests.images.make import write_classes
 
 RATE = "--training.optimiser.lr=0.002"  # is not sought where it is given
 TINY = ["--model.width=16", "--model.layers=1", "--data.length=16", "--training.batch_size=4", RATE]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a text, in which runs are made one after the other in this process: no seconds to start each."""
-
-    def run(folder: StudyFolder, waiting: list[Job], processes: int, say: object, right: bool) -> None:
-        for job in waiting:
-            assert work(folder.path, job.key, right=right) == 0
-
-    monkeypatch.setattr(pool, "_run", run)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("to be, or not to be: that is the question.\n" * 30)
-    return tmp_path
 
 
 def ablate(*words: object) -> int:
@@ -93,7 +78,7 @@ def test_what_a_study_will_cost_is_told_before_its_first_run(
     assert "the first run would begin" in last
     [line] = [line for line in before if " runs of about " in line]
     assert re.fullmatch(rf"{told} of about [1-9]\d* s on 2 cores: about \d+:\d\d", line)
-    assert any(line.startswith("then the run that is foretold") for line in before) == (verb == "scale")
+    assert any(line.startswith("then the predicted run") for line in before) == (verb == "scale")
 
 
 def test_the_same_command_makes_nothing_anew_and_another_is_refused(here: Path, capsys: pytest.CaptureFixture[str]):
@@ -132,8 +117,8 @@ def test_a_run_without_finite_steps_ends_as_diverged(here: Path):
 
 
 def test_a_table_is_taken_apart_too(here: Path):
-    dice = random.Random(0)
-    rows = [(dice.random(), dice.choice("ab")) for _ in range(40)]
+    rng = random.Random(0)
+    rows = [(rng.random(), rng.choice("ab")) for _ in range(40)]
     (here / "t.csv").write_text("x,kind,y\n" + "".join(f"{x:.3f},{k},{2 * x:.3f}\n" for x, k in rows))
     words = ["--target", "y", "--only", "rows-only", "columns-only", "--seeds", 1, "--steps", 3]
     sizes = ["--model.width=8", "--model.layers=1", "--model.heads=2"]
@@ -145,15 +130,15 @@ def test_a_table_is_taken_apart_too(here: Path):
     assert not any(head["shares"] for head in columns["heads"]), "where no row sees another"
 
 
-def test_a_scaling_study_foretells_before_it_checks(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_scaling_study_predicts_before_it_checks(here: Path, capsys: pytest.CaptureFixture[str]):
     words = ["--data", "text.txt", "--out", "s", "--steps", 16, "--sizes", "4x1", "8x1", "16x1", "16x2"]
     settings = ["--data.length=16", "--training.batch_size=4", "--training.optimiser.lr=1e-3", "--model.dropout=0.2"]
     assert regard("study", "scale", *words, *settings, "--for-budget", "1e15") == 0
     printed = capsys.readouterr().err
-    asked = [float(said) for said in re.findall(r"best for (\S+) operations: [\d,]+ \(.*\) parameters", printed)]
-    foretold, last = (here / "s" / "prediction.json"), (here / "s" / "outcomes" / "16x2@16-0.json")
-    assert foretold.stat().st_mtime_ns < last.stat().st_mtime_ns
-    assert set(json.loads(foretold.read_text())["loss"]) == {"value", "low", "high"}
+    budgets = [float(flops) for flops in re.findall(r"best size for (\S+) FLOPs: [\d,]+ \(.*\) parameters", printed)]
+    prediction, last = (here / "s" / "prediction.json"), (here / "s" / "outcomes" / "16x2@16-0.json")
+    assert prediction.stat().st_mtime_ns < last.stat().st_mtime_ns
+    assert set(json.loads(prediction.read_text())["loss"]) == {"value", "low", "high"}
     told = (here / "s" / "report.md").read_text()
     plans = [StudyFolder(here / "s").plan(f"{size}@16-0") for size in ("16x2", "4x1", "8x1", "16x1")]
     assert "inside that interval" in told or "outside that interval" in told
@@ -161,9 +146,9 @@ def test_a_scaling_study_foretells_before_it_checks(here: Path, capsys: pytest.C
         max(training_flops(p.model, 16, 16 * 4 * 16) for p in plans[1:]),
         count_parameters(plans[0].model),
     )
-    assert asked == [pytest.approx(flops, rel=0.01) for flops in (most, 10 * most, 100 * most, 1e15)]
-    assert f"| 16x2@16-0 (foretold) | {embeddings.rest:,} | {embeddings.embedding:,} | 1,024 |" in told
-    assert json.loads(foretold.read_text())["embedding"] == embeddings.embedding
+    assert budgets == [pytest.approx(flops, rel=0.01) for flops in (most, 10 * most, 100 * most, 1e15)]
+    assert f"| 16x2@16-0 (predicted) | {embeddings.rest:,} | {embeddings.embedding:,} | 1,024 |" in told
+    assert json.loads(prediction.read_text())["embedding"] == embeddings.embedding
     assert len(list((here / "s" / "outcomes").iterdir())) == 3 * 4 + 1
     plan = plans[0]
     assert plan.training.optimiser == AdamW(lr=2.5e-4), "a quarter of the 1e-3 of a width of 4"
@@ -180,10 +165,10 @@ def test_scaling_has_a_rate_and_no_dropout_of_its_own(here: Path):
 def test_the_rate_is_found_before_anything_is_compared(here: Path, capsys: pytest.CaptureFixture[str]):
     words = ["--task", "lm", "--data", "text.txt", "--out", "s", "--steps", 20, "--seeds", 1, "--only", "no-norm"]
     assert regard("study", "ablate", *words, *TINY[:-1]) == 0
-    told = re.search(r"^rate (\S+), the best of (\d+)", capsys.readouterr().err, re.MULTILINE)
+    told = re.search(r"^learning rate (\S+), interpolated from (\d+) runs", capsys.readouterr().err, re.MULTILINE)
     assert told is not None
     folder = StudyFolder(here / "s")
-    tried = {path.stem: folder.outcome(path.stem) for path in (here / "s" / "outcomes").glob("rate-*.json")}
+    tried = {path.stem: folder.outcome(path.stem) for path in (here / "s" / "outcomes").glob("lr-*.json")}
     assert len(tried) == int(told[2])
     report = (here / "s" / "report.md").read_text()
     assert f"**{told[1]}**" in report
@@ -216,12 +201,12 @@ def test_heads_of_a_run_with_trees(here: Path, capsys: pytest.CaptureFixture[str
     rows = ["1\tto\t_\tX\t_\t_\t2\tdep\t_\t_", "2\tbe\t_\tX\t_\t_\t0\troot\t_\t_", "3\tor\t_\tX\t_\t_\t2\tdep\t_\t_"]
     (here / "t.conllu").write_text(("\n".join(rows) + "\n\n") * 2)
     assert regard("study", "heads", "lm", "--out", "s", "--trees", "t.conllu", "--batches", 1) == 0
-    assert re.search(r"silencing 2 heads one by one: about 0:0\d\n", capsys.readouterr().err)
+    assert re.search(r"masking 2 heads one by one: about 0:0\d\n", capsys.readouterr().err)
     [found] = json.loads((here / "s" / "heads.json").read_text())
     assert len(found["heads"]) == 2
     [every] = found["relations"]
-    assert (every["name"], every["words"]) == ("all", 1), "only the word that hangs from one before it is asked for"
-    assert (every["offset"], every["by_offset"]) == (-1, 1.0)
+    assert (every["relation"], every["words"]) == ("all", 1), "only the word whose syntactic head is before it counts"
+    assert (every["offset"], every["offset_accuracy"]) == (-1, 1.0)
     assert "delimiter" in (here / "s" / "report.md").read_text()
     before = (here / "s" / "report.md").read_bytes()
     assert regard("study", "heads", "lm", "--out", "s", "--batches", 1) == 1, "that is another question"
@@ -232,7 +217,7 @@ def test_heads_of_a_run_with_trees(here: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_a_folder_that_is_taken_is_refused_before_heads_are_measured(here: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.studies.heads.heads.subject_of", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr("regard.studies.heads.study.load_subject", lambda *_: pytest.fail("measured"))
     (here / "s").write_text("mine")
     assert regard("study", "heads", "lm", "--out", "s") == 1
 
@@ -265,9 +250,12 @@ def test_heads_of_every_kind_of_run(here: Path, task: str):
         (["ablate", "--task", "lm", "--data", "text.txt", "--out", "s", "--minutes", 0], "minutes: must be more than"),
         (["ablate", "--task", "table", "--data", "text.txt", "--out", "s"], "name the column"),
         (["scale", "--data", "text.txt", "--out", "s", "--sizes", "64"], "--sizes 64: must be width x layers"),
-        (["scale", "--data", "text.txt", "--out", "s", "--sizes", "16x1", "32x1"], "sizes: needs three or more"),
+        (
+            ["scale", "--data", "text.txt", "--out", "s", "--sizes", "16x1", "32x1"],
+            "sizes: needs at least three",
+        ),
         (["scale", "--data", "text.txt", "--out", "s", "--for-budget", 0], "--for-budget 0: must be a number"),
-        (["distance", "--out", "s", "--distances", 0], "distances: needs different whole numbers"),
+        (["distance", "--out", "s", "--distances", 0], "distances: needs distinct positive integers"),
         (["heads", "--out", "s"], "name the run folders"),
         (["heads", "nowhere", "--out", "s"], "there is no such run folder"),
     ],
@@ -291,9 +279,9 @@ def test_a_run_that_fails_is_named_with_what_it_said(tmp_path: Path):
     folder = StudyFolder(tmp_path / "s").open({})
     folder.log("base-0").parent.mkdir()
     folder.log("base-0").write_text("training\nregard: the disk is full\n")
-    with pytest.raises(pool.UserError, match=r"run base-0 failed \(1\), saying: the disk is full"):
+    with pytest.raises(pool.UserError, match=r"run base-0 failed \(1\): the disk is full"):
         pool._check(folder, "base-0", 1)
-    folder.end("base-0", Outcome(2.0, 4, 1.0))
+    folder.write_outcome("base-0", Outcome(2.0, 4, 1.0))
     pool._check(folder, "base-0", 0)
     assert folder.outcome("base-0") == Outcome(2.0, 4, 1.0)
 
@@ -310,7 +298,7 @@ def test_a_run_that_was_just_started_hears_once_that_the_study_stops(tmp_path: P
     monkeypatch.setattr(pool, "_start", start)
     job = Job("base", 0, base_plan("lm", ("text.txt",), (), None, 1.0))
     with pytest.raises(pool.StoppedError):
-        pool.run_jobs(StudyFolder(tmp_path / "s").open({}), [job], 1, lambda line: None)
+        pool.run_jobs(StudyFolder(tmp_path / "s").open({}), [job], 1)
     assert process.terminate.call_count == 1
 
 
@@ -319,26 +307,35 @@ def test_a_plot_leaves_the_backend_of_a_notebook_as_it_is(monkeypatch: pytest.Mo
     assert draw_lines({"a": [(1.0, 2.0), (2.0, 3.0)]}, "x", "y").count("<svg") == 1
 
 
+KILLED = """
+import os, signal, sys
+from regard.cli import main
+from regard.studies.runner import pool
+
+pool._line = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # where the first run has ended
+main(sys.argv[1:])
+"""
+
+
 @pytest.mark.timeout(280)
-def test_a_study_that_is_killed_goes_on_to_the_same_report(here: Path, monkeypatch: pytest.MonkeyPatch):
-    """Real processes, killed when one run has ended and another is on its way; then the same words again."""
-    words = ["study", "ablate", "--task", "lm", "--data", "../text.txt", "--out", "s", "--steps", "60", "--seeds", "1"]
+def test_a_study_that_is_killed_resumes_to_the_same_report(here: Path, monkeypatch: pytest.MonkeyPatch):
+    """Real processes, killed when one run has ended and another is under way; then the same command again."""
+    words = ["study", "ablate", "--task", "lm", "--data", "../text.txt", "--out", "s", "--steps", "20", "--seeds", "1"]
     words += ["--only", "no-norm", "--processes", "2", "--training.checkpoint-minutes=0.001", *TINY]
     whole, killed = here / "whole", here / "killed"
     whole.mkdir()
     killed.mkdir()
     monkeypatch.chdir(whole)
     assert regard(*words) == 0
-    study = subprocess.Popen([sys.executable, "-m", "regard", *words], cwd=killed, stderr=subprocess.DEVNULL)
-    while not list(killed.glob("s/outcomes/*.json")):
-        assert study.poll() is None
-        time.sleep(0.01)
-    os.kill(study.pid, signal.SIGKILL)
-    study.wait()
-    assert len(list(killed.glob("s/outcomes/*.json"))) < 4, "it was in the middle"
-    time.sleep(0.5)  # its runs notice that nobody waits for them
+    command = [sys.executable, "-c", KILLED, *words]
+    study = subprocess.run(command, cwd=killed, stderr=subprocess.DEVNULL, check=False)
+    assert study.returncode == -signal.SIGKILL
+    assert 1 <= len(list(killed.glob("s/outcomes/*.json"))) < 4, "it was in the middle"
+    for lock in killed.glob("s/runs/*/.lock"):
+        with lock.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # waits until a run that was left behind has noticed and ended
     monkeypatch.chdir(killed)
-    assert regard(*words) == 0, "no run is held by a process that was left behind"
+    assert regard(*words) == 0
     assert (killed / "s" / "report.md").read_text() == (whole / "s" / "report.md").read_text()
     assert (killed / "s" / "report.html").read_bytes() == (whole / "s" / "report.html").read_bytes()
 
@@ -376,14 +373,14 @@ def test_laws_and_distances_go_on_to_the_same_report_too(
 
 
 def _die_at_the_third_outcome(words: list[object]) -> None:
-    ends = StudyFolder.end
+    write_outcome = StudyFolder.write_outcome
 
     def end(folder: StudyFolder, key: str, outcome: Outcome) -> None:
         if len(list(folder.path.glob("outcomes/*.json"))) == 2:
             os.kill(os.getpid(), signal.SIGKILL)
-        ends(folder, key, outcome)
+        write_outcome(folder, key, outcome)
 
-    StudyFolder.end = end  # type: ignore[method-assign]
+    StudyFolder.write_outcome = end  # type: ignore[method-assign]
     try:
         regard(*words)
     finally:

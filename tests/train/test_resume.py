@@ -19,7 +19,7 @@ from regard.core.errors import ConfigError, UserError
 from regard.models import GPT
 from regard.parts import Learned
 from regard.recipes import train_translator
-from regard.run import load_run
+from regard.tasks import load_run
 from regard.store import RunFolder, read_metrics
 from regard.train.loop import Loop
 from tests.command import regard

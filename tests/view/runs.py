@@ -12,7 +12,7 @@ from regard.models import BERT, GPT, RNN, ClassifierHead, DecoderOnly, MaskedLMH
 from regard.parts import ClassToken, Mean, Query
 from regard.parts.attention import Additive, Compressed, Linformer, Window
 from regard.parts.positions import Learned
-from regard.run import save_run
+from regard.tasks import save_run
 from regard.tables import NPTClassifier, NPTRegressor
 from regard.tasks import Classify, ClassifyImages, FillMasked, LanguageModel, Summarise, Translate
 from regard.text import Characters

@@ -40,7 +40,7 @@ def _maps(
     maps = []
     for name, pattern in heard.items():
         if ".cross" in name:
-            maps.append(AttentionMap(name, pattern, writes, read, "across"))
+            maps.append(AttentionMap(name, pattern, writes, read, "cross"))
         elif name.startswith("encoder"):
             maps.append(attention_map(name, pattern, read, read))
         elif isinstance(run.config, DecoderOnly):
