@@ -38,7 +38,6 @@ def _write_little() -> Iterator[None]:
 
     Every run of a translator or a summariser is scored by what it writes, which would be most of its time.
     """
-    
 
     def write(model: Any, tokenizer: Any, texts: Any, longest: int, **more: Any) -> Any:
         return written(model, tokenizer, texts, LITTLE if longest in UNSAID else longest, **more)

@@ -220,7 +220,7 @@ def test_show_tells_what_a_run_is(run: Path, capsys: pytest.CaptureFixture):
 
 def test_show_settings_prints_a_config_that_can_be_read_back(tmp_path: Path, capsys: pytest.CaptureFixture):
     from regard.core.config import from_yaml
-    from regard.recipes import Plan
+    from regard.tasks.plan import Plan
 
     words = [
         "--model.attention",

@@ -13,8 +13,8 @@ from regard.core.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
     from regard.tasks.recording import ViewInput
-    from regard.view.session import Session
     from regard.view.open_run import OpenRun
+    from regard.view.session import Session
 
 Cells = Annotated[tuple[str, ...], Parameter(name="--cell")]
 

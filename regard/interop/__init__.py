@@ -1,7 +1,6 @@
 """Other libraries' folders, in and out."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,11 +20,20 @@ from regard.text import Tokenizer
 class Exportable(Protocol):
     """A loaded run, as far as an export needs it; its task may have labels, a length, and a way to read images."""
 
-    path: Path
-    config: Model
-    model: nn.Module
-    extra: Mapping[str, Any]
-    task: Any
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def config(self) -> Model: ...
+
+    @property
+    def model(self) -> nn.Module: ...
+
+    @property
+    def extra(self) -> Mapping[str, Any]: ...
+
+    @property
+    def task(self) -> Any: ...
 
 
 def load(path: str | Path) -> Loaded:
@@ -64,7 +72,7 @@ def export_huggingface(run: Exportable, out: Path) -> str:
 
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: already exists; choose a new folder")
-    tokenizer, settings = run.path / TOKENIZER, asdict(run.task) if is_dataclass(run.task) else {}
+    tokenizer, settings = run.path / TOKENIZER, vars(run.task) if run.task is not None else {}
     extra = dict(run.extra)
     if settings.get("labels"):
         extra["id2label"] = dict(enumerate(settings["labels"]))

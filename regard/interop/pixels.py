@@ -1,7 +1,7 @@
 """How another library's Vision Transformer wants its images: the numbers in preprocessor_config.json."""
 
 import json
-import sys
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ from regard.core.errors import UserError
 from regard.core.files import write_text
 from regard.interop.folder import has_file, read_json, shown
 from regard.models import ViT
-from regard.tasks import ClassifyImages
+
+log = logging.getLogger(__name__)
 
 FILE = "preprocessor_config.json"
 BILINEAR, BICUBIC = 2, 3  # as Pillow numbers them: what ViT's processor does where the folder does not say, and ours
@@ -18,7 +19,8 @@ FAR = 1e6  # from any share of white
 HALF = 0.5  # the mean and standard deviation of ViT's processor where the folder does not say
 
 
-def image_task(path: Path, config: ViT, extra: Mapping[str, Any]) -> ClassifyImages:
+def read_pixels(path: Path, config: ViT) -> dict[str, Any]:
+    """How images become pixels: `resize`, and the `mean` and `std` of each channel."""
     told = read_json(path, FILE) if has_file(path, FILE) else {"resample": BICUBIC}
     for key, usual in (("do_rescale", True), ("rescale_factor", 1 / 255)):
         value = told.get(key, usual)
@@ -27,15 +29,14 @@ def image_task(path: Path, config: ViT, extra: Mapping[str, Any]) -> ClassifyIma
     resample = told.get("resample", BILINEAR)
     if resample != BICUBIC:
         differs = f"resample {shown(resample)}, and here images are resized bicubically"
-        print(f"note: {path / FILE}: {differs}: answers can differ a little", file=sys.stderr)
+        log.info("note: %s: %s: answers can differ a little", path / FILE, differs)
     if told.get("do_normalize") is False:
         told |= {"image_mean": [0] * config.channels, "image_std": [1] * config.channels}
-    return ClassifyImages(
-        labels=tuple(str(name) for name in extra.get("id2label", {}).values()),
-        resize="stretch",
-        mean=_channels(path, told, "image_mean", config.channels),
-        std=_channels(path, told, "image_std", config.channels),
-    )
+    return {
+        "resize": "stretch",
+        "mean": _channels(path, told, "image_mean", config.channels),
+        "std": _channels(path, told, "image_std", config.channels),
+    }
 
 
 def _channels(path: Path, told: Mapping[str, Any], key: str, channels: int) -> tuple[float, ...]:
@@ -46,10 +47,10 @@ def _channels(path: Path, told: Mapping[str, Any], key: str, channels: int) -> t
     return tuple(float(value) for value in values)
 
 
-def write_image_task(path: Path, config: ViT, task: ClassifyImages) -> None:
-    if task.resize != "stretch":
-        other = f"transformers stretches images that are not square, and this run learned with resize {task.resize}"
-        print(f"note: {path}: {other}", file=sys.stderr)
+def write_pixels(path: Path, config: ViT, pixels: Mapping[str, Any]) -> None:
+    if pixels["resize"] != "stretch":
+        other = f"transformers stretches images that are not square, and this run was trained with resize {pixels['resize']}"
+        log.info("note: %s: %s", path, other)
     told = {
         "image_processor_type": "ViTImageProcessor",
         "do_resize": True,
@@ -58,7 +59,7 @@ def write_image_task(path: Path, config: ViT, task: ClassifyImages) -> None:
         "do_rescale": True,
         "rescale_factor": 1 / 255,
         "do_normalize": True,
-        "image_mean": list(task.mean),
-        "image_std": list(task.std),
+        "image_mean": list(pixels["mean"]),
+        "image_std": list(pixels["std"]),
     }
     write_text(path / FILE, json.dumps(told, indent=2) + "\n")

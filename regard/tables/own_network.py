@@ -27,10 +27,10 @@ from regard.models import NPT
 from regard.models.npt import Between, NPTModel
 from regard.parts.cache import KVCache
 from regard.parts.taps import listen
-from regard.tables.train_here import train_here
-from regard.tables.views import Table
 from regard.tables.network.in_context_loss import quantile_levels
 from regard.tables.network.masked_cells import CellBatch, MaskedCellsObjective
+from regard.tables.train_here import train_here
+from regard.tables.views import Table
 from regard.train import WSD, AdamW, Training
 
 FEWEST_ROWS, MOST_ROWS, MOST_CELLS = 64, 1024, 24_000  # of a step

@@ -13,8 +13,8 @@ from regard.closed_form import ClosedForms
 from regard.core.machine import seed_for
 from regard.models.in_context import Context, InContextModel, fit_closed_forms
 from regard.tables.neighbourhoods import MOST_PLACES, Neighbourhoods, find_neighbourhoods
-from regard.tables.views import Table, View, draw_view, rows_at_once
 from regard.tables.network.in_context_loss import smooth_probabilities
+from regard.tables.views import Table, View, draw_view, rows_at_once
 
 CELLS_AT_ONCE = 60_000  # answered in one pass, which bounds memory
 MOST_KEPT = 24  # parts of a table that are kept once they were read

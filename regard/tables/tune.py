@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
+from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.data.tables.batch import TableBatch, TableGroups
 from regard.models.in_context import COLUMN_CODE, InContextModel
+from regard.tables.network.in_context_loss import InContextObjective
 from regard.tables.target import Scale
 from regard.tables.train_here import train_here
 from regard.tables.views import MOST_COLUMNS, Table, draw_view
-from regard.core.batches import Batch
-from regard.tables.network.in_context_loss import InContextObjective
 from regard.train import AdamW, Cosine, Training
 
 CELLS = 12_000  # of a step

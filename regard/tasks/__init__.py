@@ -1,6 +1,7 @@
 """The tasks, one folder each: data, loss, scores, answers, recording, recipe and verbs of one job.
 
-`union.py` is their table. Verbs are read before anything heavy is imported, so this package imports its names on demand.
+`union.py` is their table. The command line reads the verbs before anything heavy is imported, so the names of this
+package are imported on demand.
 """
 
 from importlib import import_module

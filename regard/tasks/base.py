@@ -55,9 +55,9 @@ class Workspace:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Data that is ready to be trained on, and the task and model with what only the data determines (vocabulary, labels)."""
+    """Data that is ready for training, and the task and model with what the data determines, such as the vocabulary."""
 
-    task: "Task"
+    task: Any  # of the plan's class
     model: Model
     train: Batches
     valid: Batches | None
@@ -128,14 +128,14 @@ class Task(ABC):
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "Task | None":
-        """This task for a model whose folder names none, such as one of Hugging Face; None: it is not for this model."""
+        """This task for a model whose folder names none, such as one of Hugging Face; None: not for this model."""
         return None
 
     def next_step(self, out: Path) -> str:
         return f"next: {self.next_command.format(quote(str(out)))}"
 
 
-class NotOfThisRun(UserError, AttributeError):
+class NotOfThisRunError(UserError, AttributeError):
     """A run was asked for something that its task does not do."""
 
 
@@ -160,7 +160,7 @@ class Run(Loaded):
         if task is not None and name in task.named:
             return partial(getattr(task, name), self)
         does = f"was trained to {task.verb}" if task is not None else "names no task"
-        raise NotOfThisRun(f"{self.__dict__.get('path')}: {does}, and has no {name!r}")
+        raise NotOfThisRunError(f"{self.__dict__.get('path')}: {does}, and has no {name!r}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(self.task.named if self.task is not None else ())]

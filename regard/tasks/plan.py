@@ -1,4 +1,4 @@
-"""A plan: everything a run is made from. The run folder keeps it as `config.yaml`; the command line changes its keys."""
+"""A plan: everything a run is made from. The run folder keeps it as `config.yaml`; dotted options change its keys."""
 
 import logging
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ MAY_CHANGE = {
 
 
 def settle(plan: Plan, changes: Mapping[str, Any], out: Path, resume: bool) -> Plan:
-    """The plan with the user's changes; a resumed run keeps its own, of which only the rest of its course may change."""
+    """The plan with the user's changes; a resumed run keeps its own, of which only budget and logging may change."""
     if not resume or not (out / CONFIG).exists():
         return override(plan, changes)
     stored = stored_plan(out)

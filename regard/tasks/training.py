@@ -21,9 +21,7 @@ from regard.train import Loop, Ranks, Report, join_ranks
 log = logging.getLogger(__name__)
 
 
-def train(
-    plan: Plan, out: str | Path, *, resume: bool = False, overwrite: bool = False, scored: bool = True
-) -> Report:
+def train(plan: Plan, out: str | Path, *, resume: bool = False, overwrite: bool = False, scored: bool = True) -> Report:
     """Train a plan; the folder `out` then holds everything that `regard.load` needs.
 
     Without `scored` the run is measured by its validation loss alone, as studies do.

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-
-from regard.recipes import training
+# XXX regard.recipes training
 from regard.studies.ablate import ablation
 from regard.studies.runner import pool
 from regard.studies.runner.folder import Job, StudyFolder

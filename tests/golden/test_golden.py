@@ -13,29 +13,19 @@ import pytest
 from sklearn import datasets
 
 from regard.data.text.dates import Dates
-from regard.recipes import (
-    Plan,
-    classifier,
-    dates,
-    filler,
-    image_classifier,
-    language,
-    own_table,
-    summariser,
-    table_reader,
-    train_classifier,
-    train_filler,
-    train_image_classifier,
-    train_language_model,
-    train_summariser,
-    train_table_reader,
-    train_translator,
-    translator,
-    tuned,
-)
-from regard.recipes.training import make_run
+
+# XXX regard.recipes.training make_run
 from regard.store import read_metrics
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tasks.classify.recipe import classifier, finetuned
+from regard.tasks.fill.recipe import masked_lm
+from regard.tasks.image.recipe import image_classifier
+from regard.tasks.lm.recipe import language_model
+from regard.tasks.plan import Plan
+from regard.tasks.pretrain_tables.recipe import in_context_tables
+from regard.tasks.summarise.recipe import summariser
+from regard.tasks.table.recipe import table_npt
+from regard.tasks.translate.recipe import dates, translator
 from tests.golden import inputs
 
 HERE = Path(__file__).parent
@@ -47,26 +37,26 @@ def plan_of(name: str, root: Path) -> tuple[Plan, Callable[..., object]]:
     train, valid = (str(inputs.pairs(root, "train", 600, 2)),), (str(inputs.pairs(root, "valid", 60, 3)),)
     corpus, labelled = (str(inputs.corpus(root)),), (str(inputs.labelled(root)),)
     if name == "classify_finetuned":
-        train_filler(shortened(filler(corpus)), root / "filled")
+        train(shortened(masked_lm(corpus)), root / "filled")
     import importlib
 
     own = importlib.import_module("regard.recipes.own_table")
     plans: dict[str, tuple[Callable[[], Plan], Callable[..., object]]] = {
-        "dates": (lambda: replace(dates(), data=Dates(train=2000, valid=50, test=20)), train_translator),
-        "translate": (lambda: translator(train, valid), train_translator),
-        "translate_rnn_attention": (lambda: translator(train, valid, "rnn-attention"), train_translator),
-        "translate_rnn": (lambda: translator(train, valid, "rnn"), train_translator),
-        "summarise": (lambda: summariser(train, valid), train_summariser),
-        "lm": (lambda: language(corpus), train_language_model),
-        "fill": (lambda: filler(corpus), train_filler),
-        "classify": (lambda: classifier(labelled, ()), train_classifier),
-        "classify_finetuned": (lambda: tuned(classifier(labelled, ()), root / "filled"), train_classifier),
-        "image": (lambda: image_classifier((str(inputs.images(root)),), ()), train_image_classifier),
+        "dates": (lambda: replace(dates(), data=Dates(train=2000, valid=50, test=20)), train),
+        "translate": (lambda: translator(train, valid), train),
+        "translate_rnn_attention": (lambda: translator(train, valid, "rnn-attention"), train),
+        "translate_rnn": (lambda: translator(train, valid, "rnn"), train),
+        "summarise": (lambda: summariser(train, valid), train),
+        "lm": (lambda: language_model(corpus), train),
+        "fill": (lambda: masked_lm(corpus), train),
+        "classify": (lambda: classifier(labelled, ()), train),
+        "classify_finetuned": (lambda: finetuned(classifier(labelled, ()), root / "filled"), train),
+        "image": (lambda: image_classifier((str(inputs.images(root)),), ()), train),
         "table": (
-            lambda: own_table(str(inputs.table(root)), "price"),
+            lambda: table_npt(str(inputs.table(root)), "price"),
             lambda plan, out: make_run(lambda ranks: nullcontext(own.prepare(plan)), out),
         ),
-        "pretrain_tables": (table_reader, train_table_reader),
+        "pretrain_tables": (in_context_tables, train),
     }
     plan, train_it = plans[name]
     return plan(), train_it

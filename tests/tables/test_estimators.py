@@ -29,9 +29,9 @@ from regard.models.in_context import InContextModel, fit_closed_forms
 from regard.models.npt import NPTModel
 from regard.parts.taps import listen
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, estimator, evidence, own_network
+from regard.tables.network.in_context_loss import MIN_PROBABILITY
 from regard.tables.own_network import OwnNetwork
 from regard.tables.reader import Looks, Reader
-from regard.tables.network.in_context_loss import MIN_PROBABILITY
 from tests.tables.conftest import write_tiny_reader
 
 ESTIMATORS = [NPTClassifier, NPTRegressor]

@@ -11,10 +11,10 @@ from hypothesis import strategies as some
 from regard.core.errors import UserError
 from regard.view import page
 from regard.view.guard import is_own_name, refusal
+from regard.view.open_run import OpenRun
 from regard.view.routes import make_app
 from regard.view.server import bind
 from regard.view.session import Session
-from regard.view.open_run import OpenRun
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY
 from tests.view.test_pictures import unpacked
@@ -229,8 +229,8 @@ def test_ports_are_taken_or_told() -> None:
 
 
 def test_old_recordings_leave_when_memory_is_short(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    from regard.view import session as session_module
     from regard.tasks.recording import ViewInput
+    from regard.view import session as session_module
 
     session = Session([OpenRun(runs["gpt"])])
     size = 2 * 2 * 5 * 5 * 4

@@ -35,7 +35,7 @@ from regard.parts import (
     T5Bias,
     Window,
 )
-from regard.recipes import Plan
+from regard.tasks.plan import Plan
 from regard.train import AdamW, Muon
 
 

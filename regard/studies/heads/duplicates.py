@@ -9,8 +9,8 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from regard.parts import listen
-from regard.tables.own_network import OwnNetwork
 from regard.tables.network.masked_cells import CellBatch
+from regard.tables.own_network import OwnNetwork
 
 QUERY_ROWS = 96  # rows of a fitted table whose target is hidden from its network
 Indices = Int[Tensor, " query"]

@@ -1,4 +1,4 @@
-"""The objective of in-context learning on tables: predict the targets of query rows from rows whose targets are known."""
+"""The objective of in-context learning on tables: predict the targets of query rows from context rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

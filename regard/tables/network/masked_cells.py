@@ -1,4 +1,4 @@
-"""The objective of the Non-Parametric Transformer: predict masked cells, the target's among them (Kossen et al., 2021)."""
+"""The objective of the Non-Parametric Transformer: predict masked cells (Kossen et al., 2021)."""
 
 from dataclasses import dataclass
 

@@ -110,3 +110,7 @@ def _as_json(labels: tuple[str, ...], probabilities: "Tensor", **more: str) -> s
     by_label = {label: round(value, 6) for label, value in zip(labels, probabilities.tolist(), strict=True)}
     answer = {**more, "label": labels[int(probabilities.argmax())], "probabilities": by_label}
     return writer.dumps(answer, ensure_ascii=False)
+
+
+TRAIN = {"classify": train_classify}
+USE = (classify,)

@@ -69,7 +69,9 @@ def _queries(gaps: MaskFilling, texts: Sequence[str]) -> list[Query]:
 
 
 @torch.inference_mode()
-def _probabilities(model: nn.Module, gaps: MaskFilling, queries: Sequence[Query]) -> Iterator[Float[Tensor, "mask vocab"]]:
+def _probabilities(
+    model: nn.Module, gaps: MaskFilling, queries: Sequence[Query]
+) -> Iterator[Float[Tensor, "mask vocab"]]:
     """The probability of every token at each mask of each text."""
     model.eval()
     device = device_of(model)

@@ -1,7 +1,5 @@
 """Recording an encoder that fills in words: its candidates for the first mask, and all attention."""
 
-
-
 from regard.models import BERT, NoHead
 from regard.tasks.attention_maps import SHOWN, check_length, hear, self_attention_maps, token_labels
 from regard.tasks.base import Run
@@ -18,7 +16,7 @@ def record_masks(run: Run, given: ViewInput) -> Recording:
     if not (isinstance(run.config, BERT) and isinstance(run.config.head, NoHead)):
         [answer] = fill(run.model, tokenizer, [given.text])
         [masks] = candidates(run.model, tokenizer, [given.text], SHOWN)
-        probabilities = [tuple(candidate) for candidate in masks[0]] if masks else []
+        probabilities = [(one.word, one.probability) for one in masks[0]] if masks else []
         if not masks:
             notes.append("nothing to fill in: write [MASK] in place of a word")
         elif len(masks) > 1:

@@ -55,7 +55,7 @@ class MaskedLM(Task):
         if not isinstance(plan.data, Corpus):
             raise ConfigError(f"data: {type(plan.data).__name__} holds no running text")
         if not isinstance(model, BERT) or not isinstance(model.head, MaskedLMHead):
-            raise ConfigError(f"model: {type(model).__name__} fills in no words; choose BERT with the head MaskedLMHead")
+            raise ConfigError(f"model: {type(model).__name__} fills in no words; choose BERT with a MaskedLMHead")
         with token_cache(plan.data, workspace) as tokens:
             yield self._prepared(plan, tokens)
 
@@ -118,7 +118,7 @@ def masked_lm_scores(model: nn.Module, data: MaskedWindows) -> dict[str, float]:
     """Over one pass: the mean loss of a masked word in nats, its perplexity, and accuracy."""
     model.eval()
     device, total, right, count = device_of(model), 0.0, 0, 0
-    for batch in map(lambda one: one.to(device), data.once()):
+    for batch in (one.to(device) for one in data.once()):
         logits = model(batch.tokens, batch.valid, chosen=batch.chosen).float()[batch.counted]
         answer = batch.answer[batch.counted]
         total += F.cross_entropy(logits, answer, reduction="sum").item()

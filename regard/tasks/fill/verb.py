@@ -47,3 +47,7 @@ def fill(run: Path, *, nbest: int | None = None) -> None:
     whole = sum(MASK_PLACEHOLDER not in line for line in lines)
     if whole:
         log.info(f"{whole:,} of {len(lines):,} lines have no {MASK_PLACEHOLDER}: nothing to fill in there")
+
+
+TRAIN = {"fill": train_fill}
+USE = (fill,)

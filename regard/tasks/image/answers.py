@@ -31,8 +31,6 @@ def image_probabilities(
 
 
 @torch.inference_mode()
-def pixel_probabilities(
-    model: nn.Module, normalise: Normalisation, images: np.ndarray
-) -> Float[Tensor, "image label"]:
+def pixel_probabilities(model: nn.Module, normalise: Normalisation, images: np.ndarray) -> Float[Tensor, "image label"]:
     model.eval()
     return model(normalise(torch.from_numpy(images).to(device_of(model)))).float().softmax(-1).cpu()

@@ -24,3 +24,6 @@ def train_image(
     from regard.tasks.image.recipe import image_classifier
 
     return options.train(image_classifier(strings(train), strings(valid)), changes)
+
+
+TRAIN = {"image": train_image}

@@ -77,3 +77,7 @@ def generate(
         sys.stdout.write(piece)
         sys.stdout.flush()
     sys.stdout.write("\n")
+
+
+TRAIN = {"lm": train_lm}
+USE = (generate,)

@@ -43,7 +43,7 @@ class InContextTables(Task):
             raise ConfigError(f"model: {type(plan.model).__name__} does not read tables in context; choose InContext")
         continued = workspace.resume and bool(RunFolder(workspace.out).checkpoints())
         if plan.training.batch_size != Training.batch_size and not continued:
-            raise ConfigError("training.batch_size: tables come in groups, not in rows: set data.groups and data.budget")
+            raise ConfigError("training.batch_size: tables come in groups, not rows: set data.groups and data.budget")
         weights = {}
         if plan.init is not None and not continued:
             weights = _matching_weights(plan.model, Path(plan.init), speaks=workspace.ranks.first)
@@ -62,7 +62,9 @@ class InContextTables(Task):
     def answer(self, run: Run, inputs: Any, **options: Any) -> Any:
         """Predictions for query rows: `run((table, target, query_rows))`."""
         if not isinstance(inputs, tuple) or len(inputs) != 3:
-            raise ConfigError(f"{run.path}: takes (table, target, query rows), and predicts the target of each query row")
+            raise ConfigError(
+                f"{run.path}: takes (table, target, query rows) and predicts the target of each query row"
+            )
         return self.predict(run, *inputs, **options)
 
     def predict(self, run: Run, table: Any, target: Any, query: Any, *, classify: bool = True) -> Any:
@@ -71,7 +73,7 @@ class InContextTables(Task):
         return kind(mode="in_context", weights=run.path).fit(table, target).predict(query)
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
-        raise UserError(f"{run.path}: `regard fit TABLE.csv --target COLUMN --weights {run.path}` gives a run to evaluate")
+        raise UserError(f"{run.path}: `regard fit TABLE.csv --target COLUMN --weights {run.path}` makes a run")
 
 
 def _matching_weights(model: InContext, path: Path, *, speaks: bool) -> dict[str, Tensor]:

@@ -20,3 +20,6 @@ def pretrain_tables(options: TrainOptions, *, init: Path | None = None, changes:
 
     settings = {} if init is None else {"init": str(init)}
     return options.train(in_context_tables(), {**settings, **(changes or {})})
+
+
+PRETRAIN = {"tables": pretrain_tables}

@@ -68,6 +68,12 @@ def _encode(pairs: Sequence[TextPair], tokenizer: Tokenizer, max_length: int | N
     tokens = dict(zip(texts, tokenizer.encode(texts), strict=True))
     longer = sum(max_length is not None and len(row) > max_length for row in tokens.values())
     if longer:
-        log.info("%s: %s of %s sources have more than %s tokens: truncated", name, f"{longer:,}", f"{len(texts):,}", max_length)
+        log.info(
+            "%s: %s of %s sources have more than %s tokens: truncated",
+            name,
+            f"{longer:,}",
+            f"{len(texts):,}",
+            max_length,
+        )
     targets = tokenizer.encode([target for _, target in pairs])
     return [(tokens[source][:max_length], target) for (source, _), target in zip(pairs, targets, strict=True)]

@@ -32,9 +32,7 @@ def record_pair(
     return Recording(given, target, (), tuple(_maps(run, tokenizer, text, target, patterns(heard))), tuple(notes))
 
 
-def _maps(
-    run: Run, tokenizer: Tokenizer, text: str, target: str, heard: dict[str, Any]
-) -> list[AttentionMap]:
+def _maps(run: Run, tokenizer: Tokenizer, text: str, target: str, heard: dict[str, Any]) -> list[AttentionMap]:
     source, written = (token_labels(tokenizer, tokens) for tokens in tokenizer.encode([text, target]))
     read, so_far, writes = (*source, END), (START, *written), (*written, END)
     maps = []

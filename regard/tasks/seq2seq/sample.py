@@ -1,4 +1,4 @@
-"""A sample of a translator or summariser: one source and what is written for it, the same source at every evaluation."""
+"""A sample of a translator or summariser: one source and what is written for it, always the same source."""
 
 from textwrap import shorten
 

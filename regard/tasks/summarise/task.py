@@ -9,7 +9,7 @@ from torch import nn
 
 from regard.core.batches import Loss
 from regard.core.errors import ConfigError, at_least, share
-from regard.data.text.pair_files import PairFiles, References, all_targets, read_filled
+from regard.data.text.pair_files import PairFiles, References, all_targets, read_nonempty
 from regard.data.text.pairs import PairBatch
 from regard.data.trees.conllu import Parse
 from regard.decode import Beam
@@ -76,7 +76,7 @@ class Summarise(Task):
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         columns = options.columns or (() if len(files) == 2 else training_columns(run))
-        documents = read_filled(tuple(files), columns)
+        documents = read_nonempty(tuple(files), columns)
         words = mean_length([targets for _, targets in documents])
         return {
             **self._scores(run, documents, options.max_tokens or MAX_TOKENS, options.beam),
@@ -100,9 +100,7 @@ class Summarise(Task):
         return ViewForm("summary", "a document to summarise") if has_tokenizer else None
 
     def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        return record_pair(
-            run, given, lambda text: self.summarise(run, [text])[0], tree, max_length=self.max_length
-        )
+        return record_pair(run, given, lambda text: self.summarise(run, [text])[0], tree, max_length=self.max_length)
 
 
 def first_words(texts: Sequence[str], count: int) -> list[str]:

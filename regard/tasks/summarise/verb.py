@@ -61,3 +61,7 @@ def summarise(run: Path, *, beam: int = 1, max_tokens: int = 128) -> None:
         log.info(f"{truncated:,} of {len(texts):,} documents are longer than what is read of them: truncated")
     for summary in loaded.summarise(texts, max_tokens, beam=Beam(beam) if beam != 1 else None):
         print(summary)
+
+
+TRAIN = {"summarise": train_summarise}
+USE = (summarise,)

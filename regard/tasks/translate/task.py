@@ -131,3 +131,9 @@ class Translate(Task):
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "Translate | None":
         return cls() if isinstance(config, FromSource) else None
+
+
+def exact_match(run: Run, pairs: Sequence[tuple[str, str]]) -> float:
+    """The fraction of pairs whose target the model writes exactly."""
+    answers = run([source for source, _ in pairs])
+    return sum(answer == target for answer, (_, target) in zip(answers, pairs, strict=True)) / len(pairs)

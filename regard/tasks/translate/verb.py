@@ -111,3 +111,7 @@ def translate(
                 tree = parses[number - 1] if parses else None
                 cells.append(" ".join(f"{read}-{word}" for read, word in loaded.align(text, one.text, tree)))
             print("\t".join(cells))
+
+
+TRAIN = {"dates": train_dates, "translate": train_translate}
+USE = (translate,)
