@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import nn
 
@@ -17,6 +17,7 @@ from regard.store.loaded import Loaded, load_model
 from regard.text import Tokenizer
 
 
+@runtime_checkable
 class Exportable(Protocol):
     """A loaded run, as far as an export needs it; its task may have labels, a length, and a way to read images."""
 

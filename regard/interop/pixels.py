@@ -49,8 +49,7 @@ def _channels(path: Path, told: Mapping[str, Any], key: str, channels: int) -> t
 
 def write_pixels(path: Path, config: ViT, pixels: Mapping[str, Any]) -> None:
     if pixels["resize"] != "stretch":
-        other = f"transformers stretches images that are not square, and this run was trained with resize {pixels['resize']}"
-        log.info("note: %s: %s", path, other)
+        log.info(f"note: {path}: transformers stretches images to a square; this run {pixels['resize']}s them")
     told = {
         "image_processor_type": "ViTImageProcessor",
         "do_resize": True,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -28,6 +28,7 @@ from regard.train import Ranks, Sample, Training
 Scores = Mapping[str, float]
 
 
+@runtime_checkable
 class Settings(Protocol):
     """A plan as a task sees it."""
 

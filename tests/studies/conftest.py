@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-# XXX regard.recipes training
+from regard.tasks import training
 from regard.studies.runner import pool
 from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.work import work

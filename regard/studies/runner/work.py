@@ -8,6 +8,7 @@ from regard.studies.runner.folder import Outcome, StudyFolder
 from regard.tasks import load_run
 from regard.tasks.plan import Plan
 from regard.tasks.training import train
+from regard.tasks.translate.task import exact_match as exact_match_score
 from regard.train import DivergedError, Report
 
 
