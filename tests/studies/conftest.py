@@ -9,6 +9,9 @@ from regard.studies.runner import pool
 from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.work import work
 
+LR = "--training.optimiser.lr=0.002"  # without a search
+TINY = ["--model.width=16", "--model.layers=1", "--data.length=16", "--training.batch_size=4", LR]
+
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from regard.core.batches import Objective
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import device_of
@@ -20,7 +21,6 @@ from regard.studies.runner.prepare import prepared
 from regard.tables.keep import load
 from regard.tables.own_network import OwnNetwork
 from regard.tasks import MaskedCells, Run, load_run
-from regard.tasks.base import Task
 from regard.tasks.plan import PLAN, Plan
 
 MAX_LENGTH = 200  # tokens of a sentence with a tree, for a model that was not trained on windows of a fixed length
@@ -30,7 +30,7 @@ MAX_LENGTH = 200  # tokens of a sentence with a tree, for a model that was not t
 class Subject:
     path: Path
     model: nn.Module
-    task: Task
+    task: Objective
     batches: list[Any]
     run: Run | None = None  # of texts or images; a fitted table has none
     max_length: int = MAX_LENGTH
