@@ -10,8 +10,6 @@ import torch
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT, ClassifierHead
 from regard.store import RunFolder, read_config, read_metrics
-
-# XXX regard.recipes.classifier prepare
 from regard.tasks import load_run, save_run
 from regard.tasks.classify.recipe import classifier, finetuned
 from regard.tasks.pretrained import load_encoder

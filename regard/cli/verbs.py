@@ -1,7 +1,6 @@
 """The verbs of the tasks, each defined in the folder of its task: `TRAIN`, `PRETRAIN` and `USE` of its verb.py."""
 
 from regard.cli.app import app, pretrain, train
-
 from regard.tasks.classify import verb as classify
 from regard.tasks.fill import verb as fill
 from regard.tasks.image import verb as image

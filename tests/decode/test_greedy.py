@@ -6,8 +6,6 @@ import torch
 from regard.decode import greedy
 from regard.models import RNN, Transformer
 from regard.parts import Additive, BigBird, Compressed, Experts, Rotary, Shaw, T5Bias, Window
-
-# XXX regard.tasks targets
 from regard.tasks.seq2seq.alignment import attention
 from regard.tasks.seq2seq.writing import write_targets
 from regard.text import Characters

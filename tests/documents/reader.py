@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from regard.tasks import training
-from regard.tasks.seq2seq.writing import write_targets
 from regard.studies.ablate import ablation
 from regard.studies.runner import pool
 from regard.studies.runner.folder import Job, StudyFolder
@@ -19,6 +17,8 @@ from regard.studies.runner.work import work
 from regard.studies.scale import laws, scaling
 from regard.tables import compare
 from regard.tables.peers import OF_SCIKIT_LEARN
+from regard.tasks import training
+from regard.tasks.seq2seq.writing import write_targets
 from regard.view import server
 from tests.command import regard
 from tests.documents import programs

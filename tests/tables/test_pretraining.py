@@ -10,8 +10,6 @@ import pytest
 import torch
 
 from regard.core import tensors
-
-# XXX regard.recipes.table_reader prepare
 from regard.store import WEIGHTS, read_metrics
 from regard.tables.prior import InventedTables
 from regard.tasks.pretrain_tables.recipe import in_context_tables
