@@ -3,7 +3,7 @@
 from regard.data.images.augment import Augment
 from regard.data.images.images import ImageFiles
 from regard.models import ViT
-from regard.parts import Convolutions, Query, RMSNorm, SquaredReLU
+from regard.parts import Convolutions, EmbeddingSkip, Query, RMSNorm, SquaredReLU, ZeroInit
 from regard.tasks.image.task import ClassifyImages
 from regard.tasks.plan import Plan
 from regard.train import WSD, AdamW, Muon, Training
@@ -26,8 +26,8 @@ def image_classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             norm=RMSNorm(),
             query_norm=RMSNorm(),
             bias=False,
-            recall=True,
-            quiet=True,
+            embedding_skip=EmbeddingSkip(),
+            init=ZeroInit(),
             dropout=0.0,  # augmentation regularises instead, and is cheaper
         ),
         training=Training(

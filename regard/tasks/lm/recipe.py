@@ -2,7 +2,7 @@
 
 from regard.data.text.corpus import Corpus
 from regard.models import GPT
-from regard.parts import RMSNorm, Rotary, SquaredReLU
+from regard.parts import BigramEmbedding, EmbeddingSkip, RMSNorm, Rotary, Softcap, SquaredReLU, ZeroInit
 from regard.tasks.lm.task import LanguageModel
 from regard.tasks.plan import Plan
 from regard.train import WSD, AdamW, Muon, Training
@@ -22,10 +22,10 @@ def language_model(files: tuple[str, ...]) -> Plan:
             query_norm=RMSNorm(),
             bias=False,
             tied=False,
-            recall=True,
-            quiet=True,
-            pairs=True,
-            cap=20.0,
+            embedding_skip=EmbeddingSkip(),
+            init=ZeroInit(),
+            bigram=BigramEmbedding(),
+            logit_softcap=Softcap(20.0),
             dropout=0.1,
         ),
         training=Training(
