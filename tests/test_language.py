@@ -143,7 +143,7 @@ def test_half_a_character_is_held_back(tmp_path: Path):
     with torch.no_grad():
         model.embedding.table.weight.zero_()
         model.embedding.table.weight[first, 0] = model.embedding.table.weight[second, 1] = 100.0
-        for p in model.decoder.blocks.parameters():
+        for p in (p for block in model.decoder.blocks for p in block.parameters()):
             p.zero_()
         model.embedding.head.zero_()
         model.embedding.head[second, 0] = model.embedding.head[first, 1] = 10.0
@@ -191,7 +191,7 @@ def test_the_text_of_records_is_called_as_the_user_says(tmp_path: Path, capsys: 
 
 @pytest.mark.parametrize("more", [["--data.tokenizer=BPE", "--data.tokenizer.vocab=300"], ["--model.attention=Window"],
                                   ["--model.position=ALiBi"], ["--model.feed=Experts"],
-                                  ["--model.attention=Compressed", "--model.pairs=false"]])  # fmt: skip
+                                  ["--model.attention=Compressed", "--model.bigram=null"]])  # fmt: skip
 def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path):
     assert regard("train", "lm", "--data", corpus, "--out", tmp_path / "x", *SMALL, *more) == 0
 

@@ -60,13 +60,22 @@ def test_a_subclass_is_a_variant():
         from_dict(Attention, {"kind": "Louder", "tines": 3})
 
 
-def test_nobody_takes_the_name_of_a_variant():
-    @dataclass(frozen=True)
-    class Window(Full):
-        pass
+def test_the_name_of_a_variant_or_of_another_part_is_refused():
+    with pytest.raises(ConfigError, match=r"Window: regard\.parts\.attention\.window has a part of this name; choose"):
 
+        @dataclass(frozen=True)
+        class Window(Full):
+            pass
+
+    with pytest.raises(ConfigError, match=r"Louder: tests\.test_own_parts has a part of this name"):
+        dataclass(frozen=True)(type("Louder", (Full,), {"__module__": "elsewhere"}))
     assert type(from_dict(Attention, "Window")).__module__.startswith("regard.")
-    assert Window() == Window()
+
+
+def test_a_class_that_is_defined_again_replaces_itself():
+    """As in a notebook, where a cell is run twice."""
+    made = [dataclass(frozen=True)(type("Twice", (Full,), {"__module__": "notebook"})) for _ in range(2)]
+    assert type(from_dict(Attention, "Twice")) is made[1]
 
 
 def test_a_run_with_a_part_of_ones_own_is_trained_and_read(tmp_path: Path):

@@ -96,8 +96,10 @@ def test_documents_are_cut_alike_in_learning_and_in_use(
     long = "red blue green old new big small fast dog cat car tree"
     assert run.tokenizer is not None
     tokens, read = run.tokenizer.encode([long])[0], []
-    begin = run.model.begin
-    monkeypatch.setattr(run.model, "begin", lambda source, valid: read.append(source.tolist()) or begin(source, valid))
+    begin = run.model.init_state
+    monkeypatch.setattr(
+        run.model, "init_state", lambda source, *rest: read.append(source.tolist()) or begin(source, *rest)
+    )
     run.summarise([long], longest=3)
     assert len(tokens) > 5
     assert read == [[[*tokens[:5], run.tokenizer.end]]]

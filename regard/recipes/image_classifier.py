@@ -21,7 +21,7 @@ from regard.data.images.pixels import ImageError, Size
 from regard.data.prefetch import Ahead
 from regard.data.split import held_out
 from regard.models import ViT
-from regard.parts import Convolutions, Query, RMSNorm, SquaredReLU
+from regard.parts import Convolutions, EmbeddingSkip, Query, RMSNorm, SquaredReLU, ZeroInit
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
 from regard.run import Run
@@ -53,8 +53,8 @@ def image_classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             norm=RMSNorm(),
             query_norm=RMSNorm(),
             bias=False,
-            recall=True,
-            quiet=True,
+            embedding_skip=EmbeddingSkip(),
+            init=ZeroInit(),
             dropout=0.0,  # augmentation does its work, and is cheaper
         ),
         training=Training(

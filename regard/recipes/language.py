@@ -9,7 +9,7 @@ from regard.core.errors import ConfigError
 from regard.data.text.corpus import Corpus
 from regard.data.text.windows import Windows
 from regard.models import GPT, RNNLM
-from regard.parts import RMSNorm, Rotary, SquaredReLU
+from regard.parts import BigramEmbedding, EmbeddingSkip, RMSNorm, Rotary, Softcap, SquaredReLU, ZeroInit
 from regard.recipes.encoded import Encoded, encoded
 from regard.recipes.plan import Plan
 from regard.recipes.samples import going_on
@@ -34,10 +34,10 @@ def language(files: tuple[str, ...]) -> Plan:
             query_norm=RMSNorm(),
             bias=False,
             tied=False,
-            recall=True,
-            quiet=True,
-            pairs=True,
-            cap=20.0,
+            embedding_skip=EmbeddingSkip(),
+            init=ZeroInit(),
+            bigram=BigramEmbedding(),
+            logit_softcap=Softcap(20.0),
             dropout=0.1,
         ),
         training=Training(

@@ -185,7 +185,7 @@ def test_patches_can_be_told_apart_by_their_row_and_column(tmp_path: Path):
     assert regard("train", "image", "--out", tmp_path / "run", *data, "--model.position", "Grid") == 0
     loaded = library.load(tmp_path / "run")
     assert loaded.config.position == Grid()
-    assert loaded.config.places() == Grid(columns=6)
+    assert loaded.config.position_encoding() == Grid(columns=6)
     assert len(loaded.classify(list(bars(3)[0]))) == 3
 
 
@@ -223,7 +223,7 @@ def test_a_plain_vit_goes_to_hugging_face_and_comes_back(tmp_path: Path):
     from transformers import AutoModelForImageClassification
 
     plain = ["--model.stem=NoStem", "--model.pool=ClassToken", "--model.norm=LayerNorm", "--model.feed=GELU"]
-    plain += ["--model.query_norm=null", "--model.bias=true", "--model.recall=false", "--model.quiet=false"]
+    plain += ["--model.query_norm=null", "--model.bias=true", "--model.embedding_skip=null", "--model.init=XavierInit"]
     plain += ["--model.width=16", "--model.layers=1", "--model.heads=2", "--training.batch_size=16", "--steps=3"]
     data = ["--train", write_classes(tmp_path / "train", 30), "--data.framing=stretch"]
     assert regard("train", "image", *data, *plain, "--out", tmp_path / "run") == 0

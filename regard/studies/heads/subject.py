@@ -102,12 +102,8 @@ def _measured(subject: Subject) -> Subject:
 
 
 def attentions_of(model: nn.Module) -> dict[str, MultiHead]:
-    """Every attention by the name of its tap."""
-    return {
-        ".".join(word for word in name.split(".") if word != "blocks"): module
-        for name, module in model.named_modules()
-        if isinstance(module, MultiHead)
-    }
+    """Every attention by its path in the model."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, MultiHead)}
 
 
 def count_heads(heads: MultiHead) -> int:
