@@ -11,9 +11,9 @@ import pytest
 from regard.core.errors import UserError
 from regard.data.text.labelled import LabelFiles
 from regard.interop import load
-from regard.run import load_run
 from regard.store import read_metrics
-from regard.tasks.classify import label_scores
+from regard.tasks import load_run
+from regard.tasks.labels import label_scores
 from tests.command import regard
 from tests.conllu import chain, conllu
 from tests.helpers import close

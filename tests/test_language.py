@@ -10,8 +10,8 @@ from regard.core.errors import ConfigError, UserError
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.parts import Learned
-from regard.run import load_run, save_run
 from regard.store import read_metrics
+from regard.tasks import load_run, save_run
 from regard.text import Bytes
 from tests.command import regard
 

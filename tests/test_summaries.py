@@ -13,11 +13,11 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from regard.core.errors import UserError
 from regard.data.text.pair_files import PairFiles, all_targets, read_pairs, read_references
-from regard.recipes.summariser import usual_length
-from regard.run import load_run
 from regard.store import read_metrics
-from regard.tasks.scores import ROUGE, rouge_protocol, summary_scores
+from regard.tasks import load_run
+from regard.tasks.seq2seq.scores import ROUGE, rouge_protocol, summary_scores
 from regard.tasks.summarise import first_words
+from regard.tasks.summarise.task import mean_length
 from tests.command import regard
 
 WORDS = ["red", "blue", "green", "old", "new", "big", "small", "fast", "dog", "cat", "car", "tree"]
@@ -173,9 +173,9 @@ def test_the_mean_is_over_documents():
 
 def test_the_first_words_are_as_many_as_a_reference_has():
     references = [["one two three", "one"], ["one two three four"]]
-    assert usual_length(references) == 3
-    assert first_words(["a  b c d e", "f", ""], usual_length(references)) == ["a b c", "f", ""]
-    assert usual_length([[""]]) == 1
+    assert mean_length(references) == 3
+    assert first_words(["a  b c d e", "f", ""], mean_length(references)) == ["a b c", "f", ""]
+    assert mean_length([[""]]) == 1
 
 
 @pytest.mark.parametrize(

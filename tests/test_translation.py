@@ -15,9 +15,9 @@ from regard.data.text.pairs import source_trees
 from regard.data.trees.conllu import read_trees
 from regard.data.trees.tree_positions import pad_trees
 from regard.parts import Positions
-from regard.run import Run, load_run
 from regard.store import read_metrics
-from regard.tasks.scores import signatures, translation_scores
+from regard.tasks import Run, load_run
+from regard.tasks.seq2seq.scores import signatures, translation_scores
 from tests.command import regard
 from tests.conllu import chain, conllu
 

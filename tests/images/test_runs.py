@@ -18,9 +18,9 @@ from regard.data.images.pixels import Size
 from regard.models import ViT
 from regard.parts import Convolutions, Grid
 from regard.parts.pool import QueryPool
-from regard.recipes.image_classifier import sized
-from regard.run import load_run
 from regard.store import read_config, read_metrics
+from regard.tasks import load_run
+from regard.tasks.image.sizes import with_sizes
 from tests.command import regard
 from tests.images.make import LABELS, bars, write_classes, write_idx
 
@@ -209,7 +209,7 @@ def test_one_class_is_none_to_tell_apart(tmp_path: Path, capsys: pytest.CaptureF
     ],
 )
 def test_sizes_are_chosen_by_the_images(sizes: list[Size], chosen: Size):
-    found = sized(ViT(image=0, patch=0, channels=0, stem=Convolutions()), sizes)
+    found = with_sizes(ViT(image=0, patch=0, channels=0, stem=Convolutions()), sizes)
     assert (found.image, found.patch, found.channels) == chosen
 
 

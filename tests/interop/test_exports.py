@@ -11,8 +11,7 @@ import regard
 from regard.interop import export_huggingface
 from regard.models import BERT, ClassifierHead
 from regard.parts import Learned
-from regard.run import save_run
-from regard.tasks import Classify
+from regard.tasks import Classify, save_run
 from regard.text import BPE, Characters, MaskFilling, WordPiece
 from tests.command import regard as command
 from tests.images.make import write_classes

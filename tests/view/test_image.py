@@ -16,18 +16,16 @@ import regard
 from regard.core.errors import ConfigError, UserError
 from regard.data.images.pixels import pixels
 from regard.parts.taps import listen
-from regard.run import Run
-from regard.tasks import ClassifyImages
+from regard.tasks import ClassifyImages, Run
+from regard.tasks.image.image_file import ImageFile, read_image_file
+from regard.tasks.recording import AttentionMap, Recording, ViewedImage, ViewInput
 from regard.view import image_file
 from regard.view import record as record_module
 from regard.view import session as session_module
-from regard.view.image_file import ImageFile, read_image_file
+from regard.view.open_run import OpenRun, record
 from regard.view.pictures.image import image_picture, last_map, patch_weights, rollout
-from regard.view.record import record
-from regard.view.recording import AttentionMap, Recording, ViewedImage, ViewInput
 from regard.view.routes import make_app
 from regard.view.session import Session
-from regard.view.shown import OpenRun
 from tests.command import regard as command
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY, picture

@@ -127,7 +127,7 @@ class LabelledBatch(TensorBatch):
     tokens: Int[Tensor, "batch length"]
     valid: Bool[Tensor, "batch length"]  # False: padding
     label: Int[Tensor, " batch"]
-    places: Positions | None = None  # if trees are given
+    positions: Positions | None = None  # if trees are given
 
     @property
     def rows(self) -> int:
@@ -165,6 +165,6 @@ class LabelledTexts:
 
     def _collate(self, numbers: Sequence[int]) -> LabelledBatch:
         rows = [self.texts[number] for number in numbers]
-        places = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
+        positions = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
         tokens, valid = pad([tokens for _, tokens in rows], self.padding)
-        return LabelledBatch(tokens, valid, torch.tensor([label for label, _ in rows]), places)
+        return LabelledBatch(tokens, valid, torch.tensor([label for label, _ in rows]), positions)

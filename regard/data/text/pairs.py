@@ -49,7 +49,7 @@ class PairBatch(TensorBatch):
     target: Int[Tensor, "batch target"]  # the decoder's input: begins with the start token
     answer: Int[Tensor, "batch target"]  # the target shifted by one: ends with the end token
     answer_valid: Bool[Tensor, "batch target"]
-    places: Positions | None = None  # of the source, if its trees are given
+    positions: Positions | None = None  # of the source, if its trees are given
 
     @property
     def rows(self) -> int:
@@ -91,11 +91,11 @@ class Pairs:
 
     def _collate(self, numbers: Sequence[int]) -> PairBatch:
         pairs = [self.pairs[number] for number in numbers]
-        places = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
+        positions = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
         source, source_valid = pad([[*source, self.end] for source, _ in pairs], self.pad)
         target, _ = pad([[self.start, *target] for _, target in pairs], self.pad)
         answer, answer_valid = pad([[*target, self.end] for _, target in pairs], self.pad)
-        return PairBatch(source, source_valid, target, answer, answer_valid, places)
+        return PairBatch(source, source_valid, target, answer, answer_valid, positions)
 
 
 def _sort_key(source: list[int], target: list[int]) -> int:
