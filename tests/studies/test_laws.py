@@ -128,7 +128,7 @@ def test_an_interval_is_of_the_middle_and_holds_its_value():
     assert interval(2.0, [0.0, 1.0]).contains(2.0)
 
 
-def test_a_best_size_that_needs_more_text_than_there_is_says_so():
+def test_a_best_size_that_needs_more_text_says_so():
     points = points_of(LAW)
     fit = fit_joint(points)
     (one, ten, hundred) = best_sizes(fit, points, [], text=1e7)

@@ -30,13 +30,13 @@ def test_a_minimum_is_found_however_far_it_is(monkeypatch: pytest.MonkeyPatch, b
     assert min(found.losses) < best < max(found.losses)
 
 
-def test_rates_that_diverge_are_no_neighbours(monkeypatch: pytest.MonkeyPatch):
+def test_diverged_runs_are_not_interpolated(monkeypatch: pytest.MonkeyPatch):
     found = search(monkeypatch, lambda rate: None if rate > 2e-3 else 1 / rate)
     assert found.value == 2e-3
     assert found.losses[4e-3] is None
 
 
-def test_a_slope_without_end_is_followed_so_far_and_no_farther(monkeypatch: pytest.MonkeyPatch):
+def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch):
     found = search(monkeypatch, lambda rate: 1 / rate)
     assert found.value == pytest.approx(2e-3 * learning_rate.MAX_FACTOR)
 

@@ -36,7 +36,7 @@ def test_verdicts(losses: list[float | None], verdict: str):
     assert effect("x", losses, BASE).verdict == verdict
 
 
-def test_a_change_that_does_nothing_is_rarely_called_an_effect():
+def test_a_change_without_effect_is_rarely_called_one():
     rng, called, times = np.random.default_rng(0), 0, 400
     for _ in range(times):
         base, same = rng.normal(2, 0.05, 5), rng.normal(2, 0.05, 3)
@@ -44,6 +44,6 @@ def test_a_change_that_does_nothing_is_rarely_called_an_effect():
     assert called / times < 0.07
 
 
-def test_one_run_of_the_base_has_no_noise_to_tell():
+def test_one_run_of_the_base_has_no_noise():
     with pytest.raises(ConfigError, match="at least two seeds"):
         SeedNoise((2.0,))

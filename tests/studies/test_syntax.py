@@ -64,7 +64,7 @@ def test_who_reads_left_to_right_is_arcs_of_words_before_and_words_without_token
     assert not [one for one in arcs_of(parse, {0, 1, 2}, False) if one.word > 2 or one.head > 2]
 
 
-def test_a_sentence_of_one_word_asks_nothing(tmp_path: Path):
+def test_a_sentence_of_one_word_has_no_arcs(tmp_path: Path):
     parses = sentences(tmp_path, 2)
     (tmp_path / "one.conllu").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n")
     parses = [*read_trees([tmp_path / "one.conllu"]), *parses]
@@ -72,7 +72,7 @@ def test_a_sentence_of_one_word_asks_nothing(tmp_path: Path):
     assert score_syntax(parses, Characters().train([LETTERS]), 99, False, lambda _: even).relations[0].words == 6
 
 
-def test_sentences_that_are_too_long_are_told_of(tmp_path: Path):
+def test_sentences_that_are_too_long_are_refused(tmp_path: Path):
     parses = sentences(tmp_path, 3)
     with pytest.raises(UserError, match=r"t\.conllu: needs at least two sentences of at most 3 tokens"):
         score_syntax(parses, Characters().train([LETTERS]), 3, False, lambda _: {})

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 import regard
-from regard.run import save_run
-from regard.view.image_file import ImageFile
+from regard.tasks import save_run
+from regard.tasks.image.image_file import ImageFile
+from regard.tasks.recording import ViewInput
 from regard.view.numbers import format_number
 from regard.view.pictures import align
-from regard.view.recording import ViewInput
 from regard.view.session import Session
 from tests.view.browser import Watched, served
 from tests.view.conftest import Runs

@@ -9,20 +9,19 @@ from typing import Any
 import torch
 from torch import nn
 
+from regard.core.batches import Objective
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import device_of
 from regard.parts import MultiHead
-from regard.recipes import Plan
-from regard.recipes.plan import PLAN
-from regard.run import Run, load_run
 from regard.store import COLUMNS, CONFIG, read_config
 from regard.studies.heads.duplicates import hide_targets
 from regard.studies.runner.folder import StudyFolder
 from regard.studies.runner.prepare import prepared
 from regard.tables.keep import load
 from regard.tables.own_network import OwnNetwork
-from regard.tasks import FillCells, Task
+from regard.tasks import MaskedCells, Run, load_run
+from regard.tasks.plan import PLAN, Plan
 
 MAX_LENGTH = 200  # tokens of a sentence with a tree, for a model that was not trained on windows of a fixed length
 
@@ -31,7 +30,7 @@ MAX_LENGTH = 200  # tokens of a sentence with a tree, for a model that was not t
 class Subject:
     path: Path
     model: nn.Module
-    task: Task
+    task: Objective
     batches: list[Any]
     run: Run | None = None  # of texts or images; a fitted table has none
     max_length: int = MAX_LENGTH
@@ -61,7 +60,7 @@ class Subject:
 def load_subject(path: Path, batches: int) -> Subject:
     if (path / COLUMNS).exists():
         network = _table_network(path)
-        return _measured(Subject(path, network.model, FillCells(), [hide_targets(network)]))
+        return _measured(Subject(path, network.model, MaskedCells(), [hide_targets(network)]))
     run = load_run(path)
     if not attentions_of(run.model):
         raise UserError(f"{path}: its {type(run.config).__name__} has no attention, so there are no heads to study")
@@ -101,12 +100,8 @@ def _measured(subject: Subject) -> Subject:
 
 
 def attentions_of(model: nn.Module) -> dict[str, MultiHead]:
-    """Every attention by the name of its tap."""
-    return {
-        ".".join(word for word in name.split(".") if word != "blocks"): module
-        for name, module in model.named_modules()
-        if isinstance(module, MultiHead)
-    }
+    """Every attention by its path in the model."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, MultiHead)}
 
 
 def count_heads(heads: MultiHead) -> int:
