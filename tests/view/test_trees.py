@@ -35,7 +35,7 @@ def save(folder: Path, name: str) -> Path:
     position = {"vocab": tokenizer.vocab, "position": Tree(), **SMALL}
     config, task = {
         "pair": (Transformer(**position), Translate()),
-        "label": (BERT(**position, head=ClassifierHead(2)), Classify(labels=("ham", "spam"), longest=16)),
+        "label": (BERT(**position, head=ClassifierHead(2)), Classify(labels=("ham", "spam"), max_length=16)),
         "writer": (RNNLM(vocab=tokenizer.vocab, width=8, layers=1), LanguageModel()),
     }[name]
     torch.manual_seed(0)
