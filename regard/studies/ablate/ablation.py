@@ -59,7 +59,7 @@ class Variants:
 
     @staticmethod
     def of(base: Plan, only: Sequence[str]) -> "Variants":
-        """`base` must hold what only its data tell, such as the vocabulary."""
+        """`base` must know what follows from its data, such as the vocabulary."""
         plans, changes, left_out = {BASE: base}, [], {}
         for change in choose_changes(only):
             changed, reason = applicable(base, change)
