@@ -10,8 +10,8 @@ from regard.core.errors import ConfigError, UserError
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.parts import Learned
-from regard.run import load_run, save_run
 from regard.store import read_metrics
+from regard.tasks import load_run, save_run
 from regard.text import Bytes
 from tests.command import regard
 
@@ -182,7 +182,10 @@ def test_the_text_of_records_is_called_as_the_user_says(tmp_path: Path, capsys: 
     (tmp_path / "a.csv").write_text("who,body\n" + "Ada,to be or not to be\n" * 50)
     data = ["train", "lm", "--data", tmp_path / "a.csv", "--out", tmp_path / "x", *SMALL]
     assert regard(*data) == 1
-    assert "has no column 'text'; known: body, who; --columns says what the text is called" in capsys.readouterr().err
+    assert (
+        "has no column 'text'; known: body, who; set the name of the text column with --columns"
+        in capsys.readouterr().err
+    )
     assert regard(*data, "--columns", "body") == 0
     capsys.readouterr()
     assert regard("evaluate", tmp_path / "x", tmp_path / "a.csv", "--json") == 0

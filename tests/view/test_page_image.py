@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from regard.tasks.image.image_file import ImageFile
+from regard.tasks.recording import ViewInput
 from regard.view.export import export_page
-from regard.view.image_file import ImageFile
+from regard.view.open_run import OpenRun
 from regard.view.pictures.image import patch_weights
-from regard.view.recording import ViewInput
 from regard.view.session import Session
-from regard.view.shown import OpenRun
 from tests.view.browser import NAMELESS, Watched, served
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY, picture
