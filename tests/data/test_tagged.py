@@ -121,7 +121,7 @@ def test_settings(tmp_path: Path):
     train, valid = TaggedFiles(train=(path, path), valid=(path,), column="xpos").sentences()
     assert (len(train), len(valid)) == (40, 20)
     assert tag_labels(train) == (".", "CD", "PRP", "RB", "VBD")
-    with pytest.raises(ConfigError, match="column: 'pos' is not a label column of CoNLL-U; did you mean 'upos'"):
+    with pytest.raises(ConfigError, match="column: 'pos' is not a label column of CoNLL-U; did you mean 'xpos'"):
         TaggedFiles(train=(path,), column="pos")
     with pytest.raises(ConfigError, match="train: at least one file"):
         TaggedFiles(train=())
