@@ -32,7 +32,7 @@ from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.parts import listen
 from regard.store import WEIGHTS, RunFolder
-from regard.tasks.fill_cells import CellBatch, FillCells
+from regard.tables.network.masked_cells import CellBatch, MaskedCellsObjective
 from regard.train import WSD, AdamW, Loop, Training
 
 RESULT = Path(__file__).parent / "tables" / "lookup.json"
@@ -65,12 +65,12 @@ class Duplicates:
     steps_per_epoch = 1000
 
     def batch(self, step: int) -> CellBatch:
-        chance = torch.Generator().manual_seed(seed_for("duplicates", self.seed, step))
-        rows = self.rows[torch.randint(len(self.rows), (ROWS,), generator=chance)].clone()
+        generator = torch.Generator().manual_seed(seed_for("duplicates", self.seed, step))
+        rows = self.rows[torch.randint(len(self.rows), (ROWS,), generator=generator)].clone()
         if self.variant.noisy:
-            noise = 1 + torch.randn(ROWS, NOISY_COLUMNS, generator=chance)
+            noise = 1 + torch.randn(ROWS, NOISY_COLUMNS, generator=generator)
             rows[:, -1 - NOISY_COLUMNS : -1] = noise
-        return _beside(rows, duplicates_of(rows, self.variant), torch.randperm(ROWS, generator=chance))
+        return _beside(rows, duplicates_of(rows, self.variant), torch.randperm(ROWS, generator=generator))
 
     def once(self) -> Iterator[Batch]:
         for step in range(8):
@@ -101,7 +101,9 @@ def learn(rows: Tensor, valid: Tensor, variant: Variant, minutes: float) -> nn.M
         ema=0.99,
     )
     with tempfile.TemporaryDirectory() as place, RunFolder(Path(place) / "run").open() as folder:
-        Loop(model, FillCells(), Duplicates(rows, variant), training, folder, Duplicates(valid, variant)).run()
+        Loop(
+            model, MaskedCellsObjective(), Duplicates(rows, variant), training, folder, Duplicates(valid, variant)
+        ).run()
         model.load_state_dict(tensors.load(folder.path / WEIGHTS))
     return model.eval()
 
@@ -111,18 +113,18 @@ def measure(model: nn.Module, rows: Tensor, variant: Variant, spread: float) -> 
     """Rows that were not trained on, each beside its duplicate; then with another target on the duplicate."""
     told, truth, moved, put, landed = [], [], [], [], []
     for number in range(20):
-        chance = torch.Generator().manual_seed(number)
-        some = rows[torch.randperm(len(rows), generator=chance)[:ROWS]].clone()
+        generator = torch.Generator().manual_seed(number)
+        some = rows[torch.randperm(len(rows), generator=generator)[:ROWS]].clone()
         if variant.noisy:
-            some[:, -1 - NOISY_COLUMNS : -1] = 1 + torch.randn(ROWS, NOISY_COLUMNS, generator=chance)
-        order = torch.randperm(ROWS, generator=chance)
+            some[:, -1 - NOISY_COLUMNS : -1] = 1 + torch.randn(ROWS, NOISY_COLUMNS, generator=generator)
+        order = torch.randperm(ROWS, generator=generator)
         batch = _beside(some, duplicates_of(some, variant), order)
         with listen(model) as heard:
             told.append(model(batch.cells, batch.hidden)[-1][0, :ROWS, 0])
         truth.append(some[:, -1])
         landed.append(_on_duplicate(heard, order))
         other = some.clone()
-        other[:, -1] = some[torch.randperm(ROWS, generator=chance), -1]
+        other[:, -1] = some[torch.randperm(ROWS, generator=generator), -1]
         changed = _beside(some, duplicates_of(other, variant), order)
         moved.append(model(changed.cells, changed.hidden)[-1][0, :ROWS, 0])
         put.append(other[:, -1])

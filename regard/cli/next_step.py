@@ -3,7 +3,16 @@
 from pathlib import Path
 from shlex import quote
 
-from regard.tasks import Classify, ClassifyImages, FillMasked, LanguageModel, ReadTable, Summarise, Task, Translate
+from regard.tasks import (
+    Classify,
+    ClassifyImages,
+    FillMasked,
+    InContextTables,
+    LanguageModel,
+    Summarise,
+    Task,
+    Translate,
+)
 
 NEXT: dict[type, str] = {
     LanguageModel: 'regard generate {} --prompt "…"',
@@ -12,7 +21,7 @@ NEXT: dict[type, str] = {
     Classify: "regard classify {} < LINES.txt",
     ClassifyImages: "regard classify {} IMAGE.png",
     FillMasked: 'echo "… [MASK] …" | regard fill {}',
-    ReadTable: "regard fit TABLE.csv --target COLUMN --out runs/table --weights {}",
+    InContextTables: "regard fit TABLE.csv --target COLUMN --out runs/table --weights {}",
 }
 
 

@@ -177,9 +177,9 @@ def train_image(run: Run, *, train: tuple[Path, ...], valid: tuple[Path, ...] = 
 
 @pretrain.command(name="tables")
 def pretrain_tables(run: Run, *, init: Path | None = None, changes: Changes = None) -> int:
-    """The network that reads tables it has never seen, from invented tables: the way the shipped weights were made.
+    """Pre-train the in-context table model on synthetic tables, as the shipped weights were.
 
-    Any setting can be changed with a dotted option, such as --model.layers 8 or --data.most-rows 2048;
+    Any setting can be changed with a dotted option, such as --model.layers 8 or --data.max-rows 2048;
     --show-settings prints them all.
 
     Parameters

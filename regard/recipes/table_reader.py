@@ -1,4 +1,4 @@
-"""A network that reads tables it has never seen, learned from invented ones."""
+"""Pre-training of the in-context table model on synthetic tables."""
 
 import sys
 from contextlib import nullcontext
@@ -13,8 +13,8 @@ from regard.models import InContext
 from regard.recipes.plan import Plan
 from regard.recipes.training import Prepared, make_run
 from regard.store import WEIGHTS, RunFolder
-from regard.tables.prior import InventedTables, Prior
-from regard.tasks import ReadTable
+from regard.tables.prior import Prior, SyntheticTables
+from regard.tasks import InContextTables
 from regard.train import WSD, AdamW, Muon, Report, Training
 
 HELD_OUT = 64  # groups of tables to measure by
@@ -23,7 +23,7 @@ HELD_OUT = 64  # groups of tables to measure by
 def table_reader() -> Plan:
     return Plan(
         data=Prior(),
-        task=ReadTable(),
+        task=InContextTables(),
         model=InContext(),
         training=Training(
             minutes=60,
@@ -54,10 +54,10 @@ def prepare(plan: Plan, goes_on: bool = False, *, speaks: bool = True) -> Prepar
     drawn = replace(plan.data, seed=plan.data.seed or plan.training.seed)
     return Prepared(
         plan=plan,
-        train=InventedTables(drawn),
-        valid=InventedTables(plan.data, HELD_OUT),
+        train=SyntheticTables(drawn),
+        valid=SyntheticTables(plan.data, HELD_OUT),
         tokenizer=None,
-        score=lambda run, loss: {"invented": loss},
+        score=lambda run, loss: {"synthetic": loss},
         weights=weights,
     )
 

@@ -8,9 +8,10 @@ import pandas as pd
 
 from regard.core.errors import ConfigError
 from regard.tables import NPTClassifier, NPTRegressor
-from regard.tables.cells import is_gap
-from regard.tables.column import Column
-from regard.tables.predictions import in_words, tell
+from regard.tables.data_checks import check_new_data
+from regard.tables.encode.cells import is_missing
+from regard.tables.encode.column import Column
+from regard.tables.predictions import predict_targets, sentence
 from regard.view.recording import Given
 
 TOP = 12  # known rows that are shown
@@ -35,19 +36,19 @@ class Rest:
 def rest(estimator: Estimator, given: Given) -> Rest:
     """Predict the row that is given, and say why."""
     frame = as_row(estimator, given.row or {})
-    first = tell(estimator, frame)[0]
-    answer = first.answers[0]
+    first = predict_targets(estimator, frame)[0]
+    answer = first.predictions[0]
     chances = tuple(
         (name.removeprefix("p_"), float(value)) for name, value in zip(first.names, first.values[0], strict=True)
     )
     if isinstance(estimator, NPTClassifier):
         chances = tuple(sorted(chances, key=lambda one: -one[1]))
-    notes = _notes(estimator.columns_.surprises(frame))
-    if estimator.many_:
-        notes += (f"of {len(estimator.answers_)} targets the first is shown; `regard explain` tells of all",)
+    notes = _notes(check_new_data(estimator.columns_, frame))
+    if estimator.multi_output_:
+        notes += (f"of {len(estimator.predictors_)} targets the first is shown; `regard explain` shows all",)
     plain = answer if isinstance(answer, str) else answer.item() if hasattr(answer, "item") else answer
     found = estimator.evidence(frame, TOP)
-    [evidence] = found[0] if estimator.many_ else found
+    [evidence] = found[0] if estimator.multi_output_ else found
     cells = evidence.rows.iloc[:, 2:]
     rows = tuple(
         (int(number), float(weight), _word(label), tuple(map(_word, own)))
@@ -56,7 +57,7 @@ def rest(estimator: Estimator, given: Given) -> Rest:
         )
     )
     columns = tuple((str(name), float(weight)) for name, weight in evidence.columns.items())
-    names, told = tuple(map(str, cells.columns)), in_words(first)
+    names, told = tuple(map(str, cells.columns)), sentence(first)
     return Rest(given, told, plain, first.target, chances, names, rows, columns, notes)
 
 
@@ -85,7 +86,7 @@ def form(estimator: Estimator) -> list[dict[str, Any]]:
         {
             "name": column.name,
             "kind": column.kind,
-            "seen": column.seen,
+            "seen": column.summary,
             "choices": [str(one) for one in column.categories] if len(column.categories) <= CHOICES else [],
             "value": _word(cell),
         }
@@ -101,7 +102,7 @@ def _cell(column: Column, text: str) -> Any:
 
 
 def _word(cell: Any) -> str:
-    if is_gap(cell):
+    if is_missing(cell):
         return ""
     if isinstance(cell, pd.Timestamp):
         return str(cell.date()) if cell == cell.normalize() else str(cell)

@@ -18,7 +18,7 @@ from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.work import work
 from regard.studies.scale import laws, scaling
 from regard.tables import compare
-from regard.tables.peers import OF_SCIKIT_LEARN
+from regard.tables.baselines import SCIKIT_LEARN
 from regard.view import server
 from tests.command import regard
 from tests.documents import programs
@@ -72,7 +72,7 @@ class Reader:
         patch.setattr(scaling, "SHARES", (0.25, 0.5, 1.0))
         patch.setattr(laws, "RESAMPLES", 8)
         patch.setattr(server, "serve", lambda *_: None)  # the place is bound and told; nobody waits for a browser
-        patch.setattr(compare, "peers", lambda: OF_SCIKIT_LEARN)
+        patch.setattr(compare, "installed_baselines", lambda: SCIKIT_LEARN)
         patch.setattr(loaded, "write_targets", write_little)
 
     def run(self, command: Command) -> None:

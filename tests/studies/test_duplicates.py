@@ -13,7 +13,7 @@ from regard.models import NPT
 from regard.parts.taps import Tap
 from regard.studies.heads import heads as heads_study
 from regard.studies.heads.duplicates import beside_duplicates, duplicate_shares
-from regard.tasks.fill_cells import CellBatch
+from regard.tables.network.masked_cells import CellBatch
 from tests.command import regard
 
 

@@ -27,9 +27,9 @@ from regard.studies.heads.roles import role_shares
 from regard.studies.heads.syntax import Relation, Syntax, read_syntax
 from regard.studies.runner.folder import StudyFolder
 from regard.studies.runner.prepare import prepared
-from regard.tables.keep import load
-from regard.tables.own_network import OwnNetwork
-from regard.tasks import Batch, FillCells, Task
+from regard.tables.network.scratch import NPTPredictor
+from regard.tables.persist.load import load
+from regard.tasks import Batch, MaskedCells, Task
 from regard.text import Tokenizer
 
 LONGEST = 200  # tokens of a sentence whose tree is asked for
@@ -86,7 +86,7 @@ def subject_of(path: Path, batches: int) -> Subject:
     at_least(1, batches=batches)
     if (path / COLUMNS).exists():
         network = _own_network(path)
-        return _measured(Subject(path, network.model, FillCells(), [hidden_again(network)], 0.0, 0.0))
+        return _measured(Subject(path, network.model, MaskedCells(), [hidden_again(network)], 0.0, 0.0))
     run = load_run(path)
     if not heads_of(run.model):
         raise UserError(f"{path}: its {type(run.config).__name__} has no attention, so there are no heads to study")
@@ -99,10 +99,10 @@ def subject_of(path: Path, batches: int) -> Subject:
         return _measured(Subject(path, run.model, plan.task, some, 0.0, 0.0, run, longest))
 
 
-def _own_network(path: Path) -> OwnNetwork:
-    networks = getattr(load(path), "answers_", [])
-    if len(networks) != 1 or not isinstance(networks[0], OwnNetwork):
-        raise UserError(f"{path}: has no network of one target's own; heads are studied of `regard fit --mode trained`")
+def _own_network(path: Path) -> NPTPredictor:
+    networks = getattr(load(path), "predictors_", [])
+    if len(networks) != 1 or not isinstance(networks[0], NPTPredictor):
+        raise UserError(f"{path}: has no network of one target's own; heads are studied of `regard fit --mode scratch`")
     return networks[0]
 
 
@@ -189,7 +189,7 @@ def _loss(subject: Subject) -> float:
 def _shares(subject: Subject) -> dict[str, Shares]:
     """Roles of every self-attention over text or between rows, from the first of the batches; patterns are large."""
     model, batch = subject.model, subject.batches[0]
-    if isinstance(subject.task, FillCells):
+    if isinstance(subject.task, MaskedCells):
         return duplicate_shares(model, batch)
     if subject.run is None or subject.run.tokenizer is None:
         return {}

@@ -15,7 +15,7 @@ from regard.recipes.own_table import prepare as prepare_table
 from regard.recipes.summariser import prepare as prepare_summaries
 from regard.recipes.training import Prepared
 from regard.recipes.translator import prepare as prepare_pairs
-from regard.tasks import Classify, ClassifyImages, FillCells, FillMasked, LanguageModel, Summarise, Translate
+from regard.tasks import Classify, ClassifyImages, FillMasked, LanguageModel, MaskedCells, Summarise, Translate
 from regard.train import Ranks
 
 
@@ -46,7 +46,7 @@ def _ready(plan: Plan, out: Path, ranks: Ranks) -> Iterator[Prepared]:
         yield prepare_pairs(plan, out, True)
     elif isinstance(plan.task, Classify):
         yield prepare_labels(plan, out, True)
-    elif isinstance(plan.task, FillCells):
+    elif isinstance(plan.task, MaskedCells):
         yield prepare_table(plan)
     else:
         raise ConfigError(f"task: {type(plan.task).__name__} has no study; runs on texts, images and own tables have")
