@@ -45,10 +45,12 @@ You are all resolved rather to die than to famish?
 """
 SHOTS = {
     "alignment": Shot(("mt", "rnn"), SENTENCE, {"view": "alignment", "with": "1"}, (885, 570)),
-    "head": Shot(("mt",), SENTENCE, {"view": "head", "look": "decoder.0.cross", "head": "3"}, (750, 495), dark=True),
+    "head": Shot(
+        ("mt",), SENTENCE, {"view": "head", "attention": "decoder.0.cross", "head": "3"}, (750, 495), dark=True
+    ),
     "image": Shot(("photos",), ("--input", PHOTO), {"view": "image"}, (1000, 740)),
     "long": Shot(
-        ("lm",), ("--input", SPEECH), {"view": "head", "look": "decoder.2.attend", "token": "query-14"}, (750, 787)
+        ("lm",), ("--input", SPEECH), {"view": "head", "attention": "decoder.2.attend", "token": "query-14"}, (750, 787)
     ),
     "positions": Shot(("lm",), (), {"view": "positions"}, (750, 860)),
     "training": Shot(("parts",), (), {"view": "training", "groups": json.dumps(CHANGES)}, (1300, 668)),
@@ -57,7 +59,7 @@ SHOTS = {
         ("houses",),
         tuple(word for cell in ("area=120", "city=Oslo", "built=1975", "garden=yes") for word in ("--cell", cell)),
         size=(820, 700),
-        wait="#rests tbody",
+        wait="#explanations tbody",
     ),
 }
 

@@ -19,7 +19,7 @@ import regard as package
 from regard.demo import after, python
 from regard.demo.tour import STEPS
 from regard.run import load_run
-from regard.view.answers import Desk
+from regard.view.session import Session
 from tests.command import regard
 
 
@@ -112,8 +112,8 @@ def test_without_the_library_s_sources_it_reads_its_own(monkeypatch: pytest.Monk
 def test_a_person_at_a_terminal_is_served_the_page(screen: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     opened, served, console = [], [], Console(file=io.StringIO(), width=200)
 
-    def serve(desk: Desk, place: socket.socket, host: str) -> None:
-        served.append(([run.path.name for run in desk.runs], place.getsockname()[1]))
+    def serve(session: Session, place: socket.socket, host: str) -> None:
+        served.append(([run.path.name for run in session.runs], place.getsockname()[1]))
         place.close()
 
     monkeypatch.setattr("webbrowser.open", opened.append)

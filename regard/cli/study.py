@@ -1,13 +1,29 @@
 """Verbs that study: many small runs, one question, a report."""
 
+import logging
+import sys
 from pathlib import Path
 from typing import Literal
 
 from regard.cli.app import Changes, study
 from regard.cli.run_options import columns_setting
-from regard.cli.tables import say
-from regard.core.errors import ConfigError, at_least
+from regard.core.errors import at_least
 from regard.core.machine import end_with_parent
+
+
+class StderrHandler(logging.Handler):
+    """Writes to what sys.stderr is at that moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
+
+
+def log_to_stderr() -> None:
+    """Show the messages of studies."""
+    log = logging.getLogger("regard.studies")
+    log.setLevel(logging.INFO)
+    if not log.handlers:
+        log.addHandler(StderrHandler())
 
 
 @study.command(name="ablate")
@@ -27,42 +43,43 @@ def study_ablate(
     processes: int | None = None,
     changes: Changes = None,
 ) -> None:
-    """What each part of a Transformer is worth on your data: one change at a time, against the noise of seeds.
+    """Ablation on your data: what each part of a Transformer is worth, one change at a time, against seed noise.
 
-    The base's learning rate is found first. Repeating the command goes on with a study that was stopped. Settings of
-    the base are dotted options, such as --model.width 64; --training.optimiser.lr 0.004 saves the search.
+    The learning rate of the base is searched first. Repeating the command resumes a study that was stopped. Settings of
+    the base are dotted options, such as --model.width 64; --training.optimiser.lr 0.004 skips the search.
 
     Parameters
     ----------
     task
         What the runs learn: a language model, a translator, a classifier, or a column of a table.
     data
-        The files that `regard train` of that task takes; for a table one file.
+        Files as for `regard train` of that task; for a table one file.
     out
         Folder of the study.
     valid
-        Files to measure by; without them a share of the data (translation needs them).
+        Validation files; by default a fraction of the data (required for translation).
     columns
-        Names of the columns of texts, as `regard train` takes them.
+        Names of the text columns, as for `regard train`.
     target
-        The column to be told, for a table.
+        The column to predict, for a table.
     minutes
         Time for the whole study; runs are sized to fit.
     seeds
-        Runs of each change; the base gets two more.
+        Runs per change; the base gets two more.
     budget
-        Whether every run sees as many tokens, or trains for as long.
+        Whether all runs see equally many tokens, or train equally long.
     steps
-        Steps of every run, in place of minutes.
+        Steps of every run, instead of minutes.
     only
-        Names of the changes to make; without it all that the task can take.
+        Names of changes, or of part classes, your own included; by default all changes that apply to the task.
     processes
-        Runs side by side; without it one a core.
+        Parallel runs; by default one per core.
     """
     from regard.studies.ablate.ablation import Ablation, ablate
 
+    log_to_stderr()
     at_least(1, processes=processes)
-    asked = Ablation(
+    ablation = Ablation(
         task=task,
         data=tuple(map(str, data)),
         valid=tuple(map(str, valid)),
@@ -72,9 +89,9 @@ def study_ablate(
         budget=budget,
         steps=steps,
         only=tuple(name for word in only for name in word.split(",") if name),
-        settings={**columns_setting(columns), **(changes or {})},
+        overrides={**columns_setting(columns), **(changes or {})},
     )
-    ablate(asked, out, processes, say)
+    ablate(ablation, out, processes)
 
 
 @study.command(name="scale")
@@ -91,10 +108,10 @@ def study_scale(
     processes: int | None = None,
     changes: Changes = None,
 ) -> None:
-    """How the loss of a language model falls with parameters, tokens and work; a larger run is foretold, then made.
+    """Scaling laws of a language model: loss by parameters, tokens and compute; a larger run is predicted, then made.
 
-    The rate of the smallest size is found first. Repeating the command goes on with a study that was stopped. Settings
-    of all runs are dotted options; --training.optimiser.lr 0.008 is that of the smallest size, and saves the search.
+    The learning rate of the smallest size is searched first. Repeating the command resumes a study that was stopped.
+    Settings of all runs are dotted options; --training.optimiser.lr 0.008, for the smallest size, skips the search.
 
     Parameters
     ----------
@@ -103,26 +120,27 @@ def study_scale(
     out
         Folder of the study.
     valid
-        Files to measure by; without them the last tenth of the data.
+        Validation files; by default the last tenth of the data.
     columns
-        Name of the column of the text, where files call it otherwise than text.
+        Name of the text column, if it is not named text.
     minutes
         Time for the whole study; sizes and budgets are chosen to fit.
     steps
-        Steps of the longest runs, in place of minutes.
+        Steps of the longest runs, instead of minutes.
     sizes
-        Widths and layers such as 64x3 96x4 128x5 192x6; the last is foretold, the others are fitted.
+        Widths and layers such as 64x3 96x4 128x5 192x6; the last is predicted, the others are fitted.
     for_budget
-        Operations, such as 1e15, to name the best size for; a study that has ended may be asked again.
+        FLOPs, such as 1e15, to print the best size for; also for a study that is complete.
     processes
-        Runs side by side; without it one a core.
+        Parallel runs; by default one per core.
     """
     from regard.studies.scale.scaling import Scaling, scale
 
+    log_to_stderr()
     at_least(1, processes=processes)
-    settings = {**columns_setting(columns), **(changes or {})}
-    asked = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, settings)
-    scale(asked, out, processes, say, for_budget)
+    overrides = {**columns_setting(columns), **(changes or {})}
+    scaling = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, overrides)
+    scale(scaling, out, processes, for_budget)
 
 
 @study.command(name="distance")
@@ -136,71 +154,56 @@ def study_distance(
     processes: int | None = None,
     changes: Changes = None,
 ) -> None:
-    """How far back an RNN, an RNN with attention and a Transformer recall; and what each way of mixing costs by length.
+    """Recall over distance of an RNN, an RNN with attention and a Transformer; and the cost of their layers by length.
 
     Parameters
     ----------
     out
         Folder of the study.
     distances
-        How many letters stand between the one to recall and either end of the text.
+        Letters between the one to recall and either end of the text.
     lengths
-        Lengths to measure time, memory and waiting at.
+        Lengths at which to measure time, memory and sequential steps.
     steps
-        Steps that each model learns for.
+        Training steps of each model.
     seeds
-        Runs of each model and distance.
+        Runs per model and distance.
     processes
-        Runs side by side; without it one a core.
+        Parallel runs; by default one per core.
     """
-    from regard.studies.distance.recall import Recall, distance
+    from regard.studies.distance.recall import Recall, measure_distance
 
+    log_to_stderr()
     at_least(1, processes=processes)
-    distance(Recall(distances, lengths, steps, seeds, changes or {}), out, processes, say)
+    measure_distance(Recall(distances, lengths, steps, seeds, changes or {}), out, processes)
 
 
 @study.command(name="heads")
 def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: int = 4, sentences: int = 200) -> None:
-    """What each head of a run attends to, and what the loss rises by when it is silent.
+    """What each head of a run attends to, and how much the loss rises when it is masked.
 
     Parameters
     ----------
     runs
-        Run folders of `regard train` on texts or images, of `regard fit --mode trained`, or of a study of tables.
+        Run folders of `regard train` on texts or images, of `regard fit --mode trained`, or of an ablation of a table.
     out
         Folder of the study.
     trees
-        CoNLL-U files with sentences, to see which heads look at the word that a word hangs from.
+        CoNLL-U files with dependency trees, to find the heads that attend to the syntactic head of a word.
     batches
-        Batches of the run's own validation data to measure by.
+        Batches of the run's validation data to measure on.
     sentences
-        Most sentences to read of the trees.
+        Maximum number of sentences to read from the trees.
     """
-    from regard.core.files import sha256
-    from regard.store import WEIGHTS
-    from regard.studies.heads.heads import study_heads as study_subject
-    from regard.studies.heads.heads import subject_of
-    from regard.studies.heads.report import report_heads
-    from regard.studies.runner.folder import StudyFolder
-    from regard.train.display import clock
+    from regard.studies.heads.study import HeadStudy
+    from regard.studies.heads.study import study_heads as run_study
 
-    if not runs:
-        raise ConfigError("study heads: name the run folders to study")
-    asked = {"runs": list(map(str, runs)), "trees": list(map(str, trees)), "batches": batches, "sentences": sentences}
-    kept = [run / WEIGHTS for run in runs]  # a run that was trained again is another
-    asked["weights"] = [sha256(file) if file.exists() else None for file in kept]
-    with StudyFolder(out).open(asked) as folder:
-        subjects = [subject_of(run, batches) for run in runs]
-        left = [one.left(folder) for one in subjects]
-        seconds = sum(count * one.seconds for count, one in zip(left, subjects, strict=True))
-        say(f"silencing {sum(left)} heads one by one: about {clock(seconds)}")
-        found = [study_subject(one, folder, trees, sentences) for one in subjects]
-        report_heads(folder.path, found)
-    say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
+    log_to_stderr()
+    run_study(HeadStudy(tuple(map(str, runs)), tuple(map(str, trees)), batches, sentences), out)
 
 
 @study.command(name="work", show=False)
-def study_work(folder: Path, key: str, *, right: bool = False) -> int:
+def study_work(folder: Path, key: str, *, exact_match: bool = False) -> int:
     """One run of a study, in a process of its own (`study` verbs start it).
 
     Parameters
@@ -209,10 +212,10 @@ def study_work(folder: Path, key: str, *, right: bool = False) -> int:
         Folder of the study.
     key
         Name and seed of the run.
-    right
-        Also count the texts that are told exactly right.
+    exact_match
+        Also measure the fraction of validation texts that are answered exactly.
     """
     end_with_parent()
-    from regard.studies.runner.work import work  # takes seconds, in which the study may be gone already
+    from regard.studies.runner.work import work  # takes seconds, in which the study may have ended
 
-    return work(folder, key, right=right)
+    return work(folder, key, exact_match=exact_match)

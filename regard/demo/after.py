@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 from rich.console import Console
 
 from regard.demo.dates import EXAMPLE
-from regard.view.answers import Desk
 from regard.view.server import bind, serve
-from regard.view.shown import Shown
+from regard.view.session import Session
+from regard.view.shown import OpenRun
 
 HOST = "127.0.0.1"
 
@@ -59,4 +59,4 @@ def stay(runs: Sequence[Path], console: Console) -> None:
         webbrowser.open(address)
     first = sorted(runs)  # as `regard view` has them: the translator, whose example the address holds, comes first
     with suppress(KeyboardInterrupt):
-        serve(Desk([Shown(path) for path in first]), place, HOST)
+        serve(Session([OpenRun(path) for path in first]), place, HOST)

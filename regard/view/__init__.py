@@ -1,10 +1,10 @@
-"""Look inside: record what a model attends to, and show it on a page or in a file.
+"""The viewer: record the attention of a model, and show it in a browser or in a file.
 
-record.py    a run and an input -> Recording: tokens, patterns, answer
-pictures/    a recording -> one picture as plain data
-server.py    routes, which ask the two above
-export.py    the page with its data as one file
-plot.py      which picture is wanted for a paper
-figures.py   the same pictures for papers, by matplotlib
-page/        what a browser reads
+record.py    run + input -> Recording: tokens, attention weights, answer
+pictures/    recording -> data of one picture
+session.py   the open runs and every answer of the API
+routes.py    HTTP routes; server.py serves them
+export.py    the page with its data as one HTML file
+plot.py      the picture that `regard plot` was asked for; figures.py draws it with matplotlib
+page/        HTML, CSS and JavaScript of the page
 """

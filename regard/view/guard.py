@@ -1,17 +1,17 @@
-"""Who may ask: requests for this machine by its own name, from the page itself, and of a bounded size.
+"""Which requests are accepted: addressed to this host by its own name, sent by our page, and of bounded size.
 
-A page of another site can make a browser send requests here. It cannot choose the Host that they carry (a name that is
-rebound to this machine still is its own name), and its browser says where they come from.
+A page of another site can make the browser send requests here, but it cannot forge the Host header (which defeats DNS
+rebinding), and the browser states the origin of the request.
 """
 
 import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from regard.view.image_file import LARGEST as LARGEST_FILE
+from regard.view.image_file import MAX_BYTES as MAX_IMAGE_BYTES
 
-# bytes of a request; plain forms of other sites can send neither kind
-LARGEST = {"application/json": 4 * 2**20, "application/octet-stream": LARGEST_FILE}
+# bytes by content type; HTML forms of other sites can send neither type
+MAX_BYTES = {"application/json": 4 * 2**20, "application/octet-stream": MAX_IMAGE_BYTES}
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -24,32 +24,32 @@ HEADERS = {
 
 
 def refusal(method: str, headers: Mapping[str, str], host: str) -> tuple[int, str] | None:
-    """Why a request is refused, with its status; None where it is welcome. `host` is what the server was bound to."""
-    asked = headers.get("host", "")
-    if not is_own(asked, host):
-        return 421, f"{asked[:100]!r} is not a name of this server"
+    """Status and reason if the request must be refused, else None. `host` is the address the server is bound to."""
+    name = headers.get("host", "")
+    if not is_own_name(name, host):
+        return 421, f"{name[:100]!r} is not a name of this server"
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != asked:
-        return 403, "requests of other sites are refused"
-    follows_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate"  # to the person alone
+    if origin is not None and urlsplit(origin).netloc != name:
+        return 403, "requests from other sites are refused"
+    follows_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate"  # the other site cannot read it
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not follows_link:
-        return 403, "requests of other sites are refused"
+        return 403, "requests from other sites are refused"
     if method == "POST":
-        most = LARGEST.get(headers.get("content-type", "").partition(";")[0].strip().lower())
-        if most is None:
-            return 415, "only JSON and the bytes of pictures are taken"
+        limit = MAX_BYTES.get(headers.get("content-type", "").partition(";")[0].strip().lower())
+        if limit is None:
+            return 415, "the content type must be application/json or application/octet-stream"
         length = headers.get("content-length", "")
         if not length.isdecimal():
-            return 411, "the length of the request must be told"
-        if int(length) > most:
-            return 413, f"the request has {int(length):,} bytes, more than {most:,}"
+            return 411, "the request needs a Content-Length"
+        if int(length) > limit:
+            return 413, f"the request has {int(length):,} bytes, more than {limit:,}"
     return None
 
 
-def is_own(asked: str, host: str) -> bool:
-    """Whether a Host names this server: the name it was given, localhost, or an address, which no DNS rebinds."""
+def is_own_name(name: str, host: str) -> bool:
+    """Whether a Host header names this server: its own name, localhost, or an IP address, which DNS cannot rebind."""
     try:
-        name = urlsplit(f"//{asked}").hostname or ""
+        name = urlsplit(f"//{name}").hostname or ""
     except ValueError:
         return False
     if name in ("localhost", host.lower()):

@@ -1,4 +1,4 @@
-"""A picture that a person gives: the bytes of a file, of a bounded size, and known to be an image."""
+"""An image that a user chose: the bytes of a file of bounded size that Pillow can decode."""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from pathlib import Path
 from regard.core.errors import UserError
 from regard.data.images.pixels import pixels
 
-LARGEST = 32 * 2**20  # bytes of a file
-LONGEST = 200  # letters of a name
+MAX_BYTES = 32 * 2**20
+MAX_NAME = 200  # characters
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,15 @@ class ImageFile:
 
     @property
     def digest(self) -> str:
-        """By which a link names it: the same picture has the same."""
+        """Names the image in links and requests; equal bytes have equal digests."""
         return hashlib.sha256(self.data).hexdigest()[:16]
 
 
 def image_file(name: str, data: bytes) -> ImageFile:
-    """Refused at once if no model could read it, whatever its size and colours."""
-    name = name[:LONGEST] or "the picture"
-    if len(data) > LARGEST:
-        raise UserError(f"{name}: has more than {LARGEST:,} bytes; save it smaller, models read few pixels of it")
+    """Raise a UserError unless the bytes are an image of acceptable size."""
+    name = name[:MAX_NAME] or "the image"
+    if len(data) > MAX_BYTES:
+        raise UserError(f"{name}: larger than {MAX_BYTES:,} bytes; save it with fewer pixels")
     pixels(data, side=1, channels=1, framing="stretch", where=name)
     return ImageFile(name, data)
 
@@ -34,7 +34,7 @@ def image_file(name: str, data: bytes) -> ImageFile:
 def read_image_file(path: Path) -> ImageFile:
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)  # no more, were it endless
+            data = file.read(MAX_BYTES + 1)  # bounded: the path may be a device
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); a run on images takes a picture file") from None
+        raise UserError(f"{path}: cannot be read ({error.strerror}); this run needs an image file") from None
     return image_file(str(path), data)

@@ -1,4 +1,4 @@
-"""Which picture is drawn for a paper: what was asked for, of the runs and the input that were given."""
+"""Which picture `regard plot` draws, from the request, the runs and the input."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,89 +8,92 @@ from regard.core.errors import ConfigError
 from regard.loading import holds_table
 from regard.run import Run
 from regard.view import figures
-from regard.view.pictures.alignment import looks_across
+from regard.view.pictures.alignment import attends_to_source
+from regard.view.pictures.groups import short_names
 from regard.view.pictures.positions import positions_of
 from regard.view.record import ONLY_CURVES
-from regard.view.recording import Given, Recording
-from regard.view.rest import Rest
-from regard.view.shown import Shown
+from regard.view.recording import Recording, ViewInput
+from regard.view.row_explanation import RowExplanation
+from regard.view.shown import OpenRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PictureName = Literal["alignment", "evidence", "head", "image", "overview", "positions", "training"]
-OF_ONE = ("evidence", "head", "overview", "positions")  # runs: the others stand together
+ONE_RUN = ("evidence", "head", "overview", "positions")  # the other pictures compare several runs
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What to draw; None: whatever suits the input."""
+class PlotRequest:
+    """What to draw; None is what suits the input best."""
 
     picture: PictureName | None = None
-    look: str | None = None
+    attention: str | None = None
     head: int | None = None
     mode: Literal["map", "lines"] = "map"  # of a head
 
 
-def drawn(runs: Sequence[Shown], given: Given | None, wish: Wish) -> "tuple[Figure, str]":
-    """The figure, and the answer that it belongs to, in words."""
-    name = wish.picture or ("training" if given is None else "evidence" if given.row is not None else None)
-    if name in OF_ONE and len(runs) > 1:
+def draw_plot(runs: Sequence[OpenRun], input: ViewInput | None, request: PlotRequest) -> "tuple[Figure, str]":
+    """The figure, and the model's answer as text."""
+    name = request.picture or ("training" if input is None else "evidence" if input.row is not None else None)
+    if name in ONE_RUN and len(runs) > 1:
         raise ConfigError(f"--picture {name}: draws one run, not {len(runs)}")
-    if wish.mode == "lines" and name != "head":
-        raise ConfigError("--as lines: is for --picture head")
+    if request.mode == "lines" and name != "head":
+        raise ConfigError("--as lines: only for --picture head")
     if name == "training":
         return figures.training_figure([run.path for run in runs]), ""
     if name == "positions":
         return _positions(runs[0]), ""
-    if given is None:
-        option = (
-            "a row; give its cells with --cell" if name == "evidence" else "a text to look at; give it with --input"
-        )
-        raise ConfigError(f"--picture {name}: needs {option}")
+    if input is None:
+        needed = "a row; give its cells with --cell" if name == "evidence" else "an input; give it with --input"
+        raise ConfigError(f"--picture {name}: needs {needed}")
     if name == "evidence":
-        rest = _fitting(runs[0], given).record(given)
-        if not isinstance(rest, Rest):
-            raise ConfigError(f"--picture evidence: is of tables, and {runs[0].path} holds none")
-        return figures.evidence_figure(rest), rest.told
-    return _recorded([(str(run.path), _attention(run, given, name)) for run in runs], name, wish)
+        explanation = _check_input(runs[0], input).record(input)
+        if not isinstance(explanation, RowExplanation):
+            raise ConfigError(f"--picture evidence: only for tables, and {runs[0].path} is not one")
+        return figures.evidence_figure(explanation), explanation.summary
+    names = short_names([run.path for run in runs])
+    recordings = [(label, _record(run, input, name)) for label, run in zip(names, runs, strict=True)]
+    return _attention_figure(recordings, name, request)
 
 
-def _positions(run: Shown) -> "Figure":
-    found = run.loaded()
-    return figures.positions_figure(str(run.path), positions_of(found.model) if isinstance(found, Run) else ())
+def _positions(run: OpenRun) -> "Figure":
+    loaded = run.loaded()
+    return figures.positions_figure(str(run.path), positions_of(loaded.model) if isinstance(loaded, Run) else ())
 
 
-def _fitting(run: Shown, given: Given) -> Shown:
-    """Refuse a text for a table, and a row for anything else."""
-    table = holds_table(run.path)
-    if table and given.row is None:
-        raise ConfigError(f"{run.path}: holds a table; give it a row with --cell COLUMN=value")
-    if not table and given.row is not None:
-        raise ConfigError(f"--cell: is for tables, and {run.path} holds none")
+def _check_input(run: OpenRun, input: ViewInput) -> OpenRun:
+    """Refuse a text for a table, and a row for any other run."""
+    is_table = holds_table(run.path)
+    if is_table and input.row is None:
+        raise ConfigError(f"{run.path}: is a table model; give it a row with --cell COLUMN=value")
+    if not is_table and input.row is not None:
+        raise ConfigError(f"--cell: only for tables, and {run.path} is not one")
     return run
 
 
-def _attention(run: Shown, given: Given, name: str | None) -> Recording:
-    found = _fitting(run, given).record(given)
-    if not isinstance(found, Recording):
-        raise ConfigError(f"--picture {name}: {run.path} holds a table, of which --picture evidence can be drawn")
-    if not found.looks:
+def _record(run: OpenRun, input: ViewInput, name: str | None) -> Recording:
+    recording = _check_input(run, input).record(input)
+    if not isinstance(recording, Recording):
+        raise ConfigError(f"--picture {name}: {run.path} is a table model; use --picture evidence")
+    if not recording.maps:
         raise ConfigError(f"{run.path}: its model has no attention to draw: {ONLY_CURVES} (leave out --input)")
-    return found
+    return recording
 
 
-def _recorded(recordings: Sequence[tuple[str, Recording]], name: str | None, wish: Wish) -> "tuple[Figure, str]":
+def _attention_figure(
+    recordings: Sequence[tuple[str, Recording]], name: str | None, request: PlotRequest
+) -> "tuple[Figure, str]":
     first = recordings[0][1]
     if name is None:
-        name = "image" if first.seen else "alignment" if any(map(looks_across, first.looks)) else "overview"
+        name = "image" if first.image else "alignment" if any(map(attends_to_source, first.maps)) else "overview"
     if name == "image":
-        return figures.image_figure(recordings, wish.look, wish.head), first.answer
+        return figures.image_figure(recordings, request.attention, request.head), first.answer
     if name == "alignment":
-        return figures.alignment_figure(recordings, wish.look, wish.head), first.answer
+        return figures.alignment_figure(recordings, request.attention, request.head), first.answer
     if len(recordings) > 1:
         raise ConfigError(f"--picture {name}: draws one run, not {len(recordings)}")
     if name == "overview":
         return figures.overview_figure(first), first.answer
-    draw = figures.lines_figure if wish.mode == "lines" else figures.head_figure
-    return draw(first, wish.look or first.looks[0].name, wish.head or 0), first.answer
+    draw = figures.lines_figure if request.mode == "lines" else figures.head_figure
+    return draw(first, request.attention or first.maps[0].name, request.head or 0), first.answer

@@ -23,38 +23,38 @@ from regard.tasks.classify_images import pixel_chances
 from regard.tasks.language import following
 from regard.tasks.targets import attention
 from regard.text import Gaps, Tokenizer
-from regard.view.recording import Given, Look, Recording, Seen
+from regard.view.recording import AttentionMap, Recording, ViewedImage, ViewInput
 
 MOST_BYTES = 2**30  # of patterns in a recording
 GOES_ON = 24  # tokens that a language model writes after a text
-SHOWN = 10  # chances
+SHOWN = 10  # probabilities
 START, END = "⟨start⟩", "⟨end⟩"  # as they are drawn
 CLASS, QUERY = "⟨class⟩", "⟨query⟩"
 VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"})
 ONLY_CURVES = "of such a run only the curves of training are drawn"
 
-Recorder = Callable[[Run, Given, Parse | None], Recording]
+Recorder = Callable[[Run, ViewInput, Parse | None], Recording]
 
 
-def record(run: Run, given: Given, tree: Parse | None = None) -> Recording:
+def record(run: Run, input: ViewInput, tree: Parse | None = None) -> Recording:
     """What the run answers, and what it looked at meanwhile; `tree` is that of the text, where places come from it."""
     recorder = RECORDERS.get(type(run.config))
     if recorder is None:
         why = "and what it looks at is not drawn yet" if taps(run.model) else f"no attention to draw: {ONLY_CURVES}"
         raise UserError(f"{run.path}: holds a {type(run.config).__name__}, {why}")
-    return recorder(run, given, tree)
+    return recorder(run, input, tree)
 
 
-def _record_pair(run: Run, given: Given, tree: Parse | None) -> Recording:
+def _record_pair(run: Run, input: ViewInput, tree: Parse | None) -> Recording:
     """A source and its target: the one that is given, or the one that the model writes."""
-    tokenizer, text, notes = _tokenizer(run), given.text, []
+    tokenizer, text, notes = _tokenizer(run), input.text, []
     if isinstance(run.task, Summarise):
         [spans] = tokenizer.spans([text])
         if len(spans) > run.task.longest:
             text = text[: spans[run.task.longest - 1][1]]
             notes.append(f"only the first {run.task.longest:,} of {len(spans):,} tokens are read")
     _afford(run, tokenizer, text)
-    target = given.target
+    target = input.target
     if target is None:
         trees = None if tree is None else [tree]
         [target] = run.summarise([text]) if isinstance(run.task, Summarise) else run.translate([text], trees=trees)
@@ -64,30 +64,30 @@ def _record_pair(run: Run, given: Given, tree: Parse | None) -> Recording:
     read, so_far, writes = (*source, END), (START, *written), (*written, END)
     if not heard:
         notes.append("this model has no attention: it knows its source only through the state that its encoder ends in")
-    looks = []
+    maps = []
     for name, pattern in _patterns(heard).items():
         if ".cross" in name:
-            looks.append(Look(name, pattern, writes, read, "across"))
+            maps.append(AttentionMap(name, pattern, writes, read, "cross"))
         elif name.startswith("encoder"):
-            looks.append(_look(name, pattern, read, read))
+            maps.append(_map(name, pattern, read, read))
         elif isinstance(run.config, DecoderOnly):
             both = (*read, *so_far)
-            looks.append(_look(name, pattern, both, both, source=len(read)))
+            maps.append(_map(name, pattern, both, both, source=len(read)))
         else:
-            looks.append(_look(name, pattern, writes, so_far, written=True))
-    return Recording(given, target, (), tuple(looks), tuple(notes))
+            maps.append(_map(name, pattern, writes, so_far, written=True))
+    return Recording(input, target, (), tuple(maps), tuple(notes))
 
 
-def _record_language(run: Run, given: Given, tree: Parse | None) -> Recording:
+def _record_language(run: Run, input: ViewInput, tree: Parse | None) -> Recording:
     """A text is read once: for its patterns, and to go on writing from."""
     tokenizer, model = _tokenizer(run), run.model
     assert isinstance(run.config, GPT)
-    tokens = tokenizer.prompt(given.text)
+    tokens = tokenizer.prompt(input.text)
     _refuse_long(run, len(tokens))
     with torch.inference_mode(), listen(model) as heard:
         logits, state = model.step(torch.tensor([tokens]), model.init_state(len(tokens) + GOES_ON))  # type: ignore[operator]
-    chances = logits[0, -1].float().softmax(-1)
-    best = chances.topk(min(SHOWN, len(chances)))
+    probabilities = logits[0, -1].float().softmax(-1)
+    best = probabilities.topk(min(SHOWN, len(probabilities)))
     names = _labels(tokenizer, best.indices.tolist())
     position, more, written = run.config.position, GOES_ON, best.indices[:1].tolist()
     if isinstance(position, Learned):
@@ -95,73 +95,77 @@ def _record_language(run: Run, given: Given, tree: Parse | None) -> Recording:
     if written[0] != tokenizer.end and more > 1:
         written += write(model, state, best.indices[None, :1], tokenizer.end, more - 1)[0]  # type: ignore[arg-type]
     labels = _labels(tokenizer, tokens)
-    looks = tuple(_look(name, pattern, labels, labels) for name, pattern in _patterns(heard).items())
+    maps = tuple(_map(name, pattern, labels, labels) for name, pattern in _patterns(heard).items())
     answer = following(tokenizer, tokens, written)
-    return Recording(given, answer, tuple(zip(names, best.values.tolist(), strict=True)), looks)
+    return Recording(input, answer, tuple(zip(names, best.values.tolist(), strict=True)), maps)
 
 
-def _record_encoder(run: Run, given: Given, tree: Parse | None) -> Recording:
+def _record_encoder(run: Run, input: ViewInput, tree: Parse | None) -> Recording:
     """A text read both ways: its gaps are filled, or its label is named."""
     assert isinstance(run.config, BERT)
     tokenizer, notes = _tokenizer(run), []
-    answer, chances = "", []
+    answer, probabilities = "", []
     if isinstance(run.config.head, MaskedLMHead):
-        [tokens] = Gaps(tokenizer).encode([given.text])
+        [tokens] = Gaps(tokenizer).encode([input.text])
         _refuse_long(run, len(tokens))
-        [answer], [gaps] = run.fill([given.text]), run.guesses([given.text], SHOWN)
-        chances = [(guess.word, guess.chance) for guess in gaps[0]] if gaps else []
+        [answer], [gaps] = run.fill([input.text]), run.guesses([input.text], SHOWN)
+        probabilities = [(guess.word, guess.chance) for guess in gaps[0]] if gaps else []
         if not gaps:
             notes.append("nothing to fill in: write [MASK] in place of a word")
         elif len(gaps) > 1:
-            notes.append("the chances are those of the first [MASK]")
+            notes.append("the probabilities are those of the first [MASK]")
         _, heard = _hear(run, tokens)
     else:
         longest = run.task.longest if isinstance(run.task, Classify) else 512
-        [whole], [tokens] = tokenizer.encode([given.text]), encode_texts([given.text], tokenizer, longest)
+        [whole], [tokens] = tokenizer.encode([input.text]), encode_texts([input.text], tokenizer, longest)
         if len(whole) > longest - 2:
             notes.append(f"only the first {longest - 2:,} of {len(whole):,} tokens are read")
-        hung = encode_trees([given.text], None if tree is None else [tree], tokenizer, longest)
+        hung = encode_trees([input.text], None if tree is None else [tree], tokenizer, longest)
         scores, heard = _hear(run, tokens, None if hung is None else pad_trees(hung))
         if isinstance(run.config.head, ClassifierHead):
             best = scores[0].float().softmax(-1).sort(descending=True)
             names = _label_names(run)
-            chances = [(names(place), chance) for place, chance in zip(*map(Tensor.tolist, best[::-1]), strict=True)]
-            answer = chances[0][0]
+            probabilities = [
+                (names(place), probability) for place, probability in zip(*map(Tensor.tolist, best[::-1]), strict=True)
+            ]
+            answer = probabilities[0][0]
     labels = _labels(tokenizer, tokens)
-    looks = tuple(_look(name, pattern, labels, labels) for name, pattern in _patterns(heard).items())
-    return Recording(given, answer, tuple(chances[:SHOWN]), looks, tuple(notes))
+    maps = tuple(_map(name, pattern, labels, labels) for name, pattern in _patterns(heard).items())
+    return Recording(input, answer, tuple(probabilities[:SHOWN]), maps, tuple(notes))
 
 
-def _record_image(run: Run, given: Given, tree: Parse | None) -> Recording:
+def _record_image(run: Run, input: ViewInput, tree: Parse | None) -> Recording:
     """A picture, as the model reads it; its patches are named by their row and column."""
     config, task = run.config, run.task
     assert isinstance(config, ViT)
     if not isinstance(task, ClassifyImages):
         raise UserError(f"{run.path}: was not trained on images")
-    if given.image is None:
+    if input.image is None:
         raise UserError(f"{run.path}: reads images, and was given none")
     across = config.image // config.patch
     _refuse_long(run, across**2 + config.pool.tokens, "image", "take a model of larger patches")
-    image = pixels(given.image.data, config.image, config.channels, task.framing, given.image.name)
+    image = pixels(input.image.data, config.image, config.channels, task.framing, input.image.name)
     with listen(run.model) as heard:
         [scores] = pixel_chances(run.model, task, np.stack([image]))
     best = scores.topk(min(SHOWN, len(scores)))
     names = _label_names(run)
-    chances = tuple((names(place), chance) for place, chance in zip(*map(Tensor.tolist, best[::-1]), strict=True))
+    probabilities = tuple(
+        (names(place), probability) for place, probability in zip(*map(Tensor.tolist, best[::-1]), strict=True)
+    )
     patches = tuple(f"{row},{column}" for row in range(1, across + 1) for column in range(1, across + 1))
     tokens = (*[CLASS] * config.pool.tokens, *patches)
-    looks = tuple(
-        _look(name, pattern, (QUERY,) if name.startswith("pool") else tokens, tokens)
+    maps = tuple(
+        _map(name, pattern, (QUERY,) if name.startswith("pool") else tokens, tokens)
         for name, pattern in _patterns(heard).items()
     )
     kinds = {ClassToken: "class token", Query: "learned query"}
     pool: Any = kinds.get(type(config.pool), "mean")
-    seen = Seen(torch.from_numpy(np.array(image)), across, config.pool.tokens, pool)
-    return Recording(given, chances[0][0], chances, looks, seen=seen)
+    viewed = ViewedImage(torch.from_numpy(np.array(image)), across, config.pool.tokens, pool)
+    return Recording(input, probabilities[0][0], probabilities, maps, image=viewed)
 
 
-# Who records which model. Another kind of input is a function here, a field of `Given`, a name in `shown.input_kind`,
-# and its form in page/form.js; all pictures then serve it as they are.
+# Who records which model. Another kind of input is a function here, a field of `ViewInput`, a name in
+# `shown.input_kind`, and its form in page/form.js; all pictures then serve it as they are.
 RECORDERS: Mapping[type, Recorder] = {
     RNN: _record_pair,
     Transformer: _record_pair,
@@ -195,7 +199,7 @@ def _patterns(heard: Heard) -> dict[str, Tensor]:
     return {name.removesuffix(".pattern"): pattern[0].float() for name, pattern in heard.items()}
 
 
-def _look(
+def _map(
     name: str,
     pattern: Tensor,
     queries: tuple[str, ...],
@@ -203,11 +207,11 @@ def _look(
     *,
     source: int = 0,
     written: bool = False,
-) -> Look:
+) -> AttentionMap:
     """Some attentions look at slots that keys are folded into: then there are fewer than keys, or others."""
     if pattern.shape[-1] != len(keys):
         keys, source = tuple(f"slot {number}" for number in range(1, pattern.shape[-1] + 1)), 0
-    return Look(name, pattern, queries, keys, "target" if written or source else "source", source)
+    return AttentionMap(name, pattern, queries, keys, "target" if written or source else "source", source)
 
 
 def _labels(tokenizer: Tokenizer, tokens: Sequence[int]) -> tuple[str, ...]:

@@ -9,63 +9,63 @@ from torch import Tensor
 
 from regard.view.image_file import ImageFile
 
-# It reads a source, goes on with what was written, or looks back from the one to the other.
-Part = Literal["source", "target", "across"]
+# self-attention in the source, self-attention in the target, or attention from the target to the source
+Part = Literal["source", "target", "cross"]
 
 
 @dataclass(frozen=True)
-class Given:
-    """What a person gives to a run: a text, a pair, the cells of a row, or a picture."""
+class ViewInput:
+    """The input of a run: a text, a pair, the cells of a row, or an image."""
 
     text: str = ""
     target: str | None = None  # of a pair; None: the model writes it
     row: Mapping[str, str] | None = None  # cells by the names of their columns, as they are written
     image: ImageFile | None = None
 
-    def suits(self, kind: str | None) -> bool:
-        """Whether a run of this kind takes it."""
+    def fits(self, kind: str | None) -> bool:
+        """Whether a run that takes this kind of input accepts it."""
         return (kind == "row") == (self.row is not None) and (kind == "image") == (self.image is not None)
 
-    def told(self) -> dict[str, Any]:
-        """As a page knows it: a picture by its digest."""
-        told = {"text": self.text, "target": self.target, "row": self.row}
-        return told if self.image is None else {**told, "picture": self.image.digest}
+    def as_json(self) -> dict[str, Any]:
+        """As the page sends it: an image by its digest."""
+        fields: dict[str, Any] = {"text": self.text, "target": self.target, "row": self.row}
+        return fields if self.image is None else {**fields, "image": self.image.digest}
 
 
 @dataclass(frozen=True)
-class Look:
-    """One attention: what each of its heads looked at."""
+class AttentionMap:
+    """The attention weights of one module, for each of its heads."""
 
-    name: str  # as `listen` hears it, less the word `pattern`
+    name: str  # the path of the module, as in `listen`
     pattern: Float[Tensor, "heads query key"]
-    queries: tuple[str, ...]  # who looks
-    keys: tuple[str, ...]  # at what
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
     part: Part = "source"
     source: int = 0  # where source and target are one text: how many of the first keys are the source
 
 
 @dataclass(frozen=True)
-class Seen:
-    """An image as a model reads it, and how its tokens lie on it."""
+class ViewedImage:
+    """An image after preprocessing, and how its patches map to tokens."""
 
     pixels: UInt8[Tensor, "channel side side"]
     patches: int  # along a side
-    before: int  # tokens before the first patch
+    prefix_tokens: int  # tokens before the first patch
     pool: Literal["class token", "learned query", "mean"]  # what the label is read from
 
 
 @dataclass(frozen=True)
 class Recording:
-    given: Given
+    input: ViewInput
     answer: str
-    chances: tuple[tuple[str, float], ...]  # of labels, or of the next word, the likeliest first
-    looks: tuple[Look, ...]
+    probabilities: tuple[tuple[str, float], ...]  # of labels, or of the next word, the likeliest first
+    maps: tuple[AttentionMap, ...]
     notes: tuple[str, ...] = ()  # what a person should know, such as that a text was cut
-    seen: Seen | None = None  # of an image
+    image: ViewedImage | None = None
 
     @property
     def bytes(self) -> int:
-        return sum(look.pattern.numel() * look.pattern.element_size() for look in self.looks)
+        return sum(one.pattern.numel() * one.pattern.element_size() for one in self.maps)
 
-    def look(self, name: str) -> Look | None:
-        return next((look for look in self.looks if look.name == name), None)
+    def map(self, name: str) -> AttentionMap | None:
+        return next((one for one in self.maps if one.name == name), None)

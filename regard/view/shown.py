@@ -18,8 +18,8 @@ from regard.tasks import ClassifyImages, Summarise, Task
 from regard.view.pictures import position_pictures
 from regard.view.pictures.groups import study_of
 from regard.view.record import RECORDERS, record
-from regard.view.recording import Given, Recording
-from regard.view.rest import Estimator, Rest, form, rest
+from regard.view.recording import Recording, ViewInput
+from regard.view.row_explanation import Estimator, RowExplanation, explain_row, form_fields
 
 HINTS = {
     "pair": "a sentence to translate",
@@ -31,7 +31,7 @@ HINTS = {
 }
 
 
-class Shown:
+class OpenRun:
     def __init__(self, path: Path, trees: Sequence[Parse] = ()):
         self.path, self.trees = path, trees
         self._loaded: tuple[int, Any] | None = None
@@ -57,7 +57,7 @@ class Shown:
     def _table(self) -> dict[str, Any]:
         found = self.loaded()
         assert not isinstance(found, Run)
-        return {"kind": "row", "model": type(found).__name__, "columns": form(found)}
+        return {"kind": "row", "model": type(found).__name__, "columns": form_fields(found)}
 
     def _model(self) -> dict[str, Any]:
         config, task, has_words = self._settings()
@@ -74,19 +74,19 @@ class Shown:
         assert isinstance(found, Run)
         return found.config, found.task, found.tokenizer is not None
 
-    def record(self, given: Given) -> Recording | Rest:
+    def record(self, input: ViewInput) -> Recording | RowExplanation:
         found = self.loaded()
-        return record(found, given, self._tree(given)) if isinstance(found, Run) else rest(found, given)
+        return record(found, input, self._tree(input)) if isinstance(found, Run) else explain_row(found, input)
 
     def takes_trees(self) -> bool:
         found = self.loaded()
         return isinstance(found, Run) and isinstance(getattr(found.config, "position", None), Tree)
 
-    def _tree(self, given: Given) -> Parse | None:
+    def _tree(self, input: ViewInput) -> Parse | None:
         """The tree of this very text, where the run needs one; a run with other positions stands beside it as it is."""
         if not self.takes_trees():
             return None
-        tree = next((one for one in self.trees if one.difference(given.text) is None), None)
+        tree = next((one for one in self.trees if one.difference(input.text) is None), None)
         if tree is None:
             raise UserError(
                 f"{self.path}: its Tree positions need the tree of the text, and "

@@ -68,8 +68,8 @@ class Reader:
             if out and command.words[1] in MAKERS and "--show-settings" not in command.words:
                 self.makers.setdefault(out, command)
         patch.setattr(pool, "_run", in_this_process)
-        patch.setattr(ablation, "MORE_SEEDS", 1)  # the fewest that studies can be told from
-        patch.setattr(scaling, "SHARES", (0.25, 0.5, 1.0))
+        patch.setattr(ablation, "EXTRA_SEEDS", 1)  # the fewest with a standard deviation
+        patch.setattr(scaling, "FRACTIONS", (0.25, 0.5, 1.0))
         patch.setattr(laws, "RESAMPLES", 8)
         patch.setattr(server, "serve", lambda *_: None)  # the place is bound and told; nobody waits for a browser
         patch.setattr(compare, "installed_baselines", lambda: SCIKIT_LEARN)
@@ -151,9 +151,9 @@ def write_little(
     return write(model, tokenizer, texts, min(longest, 12), **more)
 
 
-def in_this_process(folder: StudyFolder, waiting: list[Job], processes: int, say: object, right: bool) -> None:
+def in_this_process(folder: StudyFolder, pending: list[Job], processes: int, exact_match: bool, eta: bool) -> None:
     """The runs of a study, without seconds to start each, and without a picture of each one's losses."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "plot_losses", lambda run: None)
-        for job in waiting:
-            assert work(folder.path, job.key, right=right) == 0
+        for job in pending:
+            assert work(folder.path, job.key, exact_match=exact_match) == 0

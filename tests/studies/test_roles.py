@@ -4,9 +4,10 @@ import torch
 
 from regard.data.trees.tree_positions import TokenTree
 from regard.models import GPT
-from regard.studies.heads.heads import heads_of, silent
-from regard.studies.heads.roles import named, role_shares, word_pattern
-from regard.studies.heads.syntax import Asked, looks_at
+from regard.studies.heads.importance import masked
+from regard.studies.heads.roles import main_role, role_shares, word_pattern
+from regard.studies.heads.subject import attentions_of
+from regard.studies.heads.syntax import Arc, attends_to_head
 
 TOKENS = torch.tensor([[5, 1, 5, 2, 5, 3]])
 LENGTH = TOKENS.shape[1]
@@ -23,50 +24,50 @@ def pattern_of(look: dict[int, int]) -> torch.Tensor:
 
 def shares(look: dict[int, int]) -> dict[str, tuple[float, float]]:
     found = role_shares(pattern_of(look), TOKENS, torch.ones(1, LENGTH, dtype=torch.bool), DELIMITERS)
-    return {name: (float(own[0]), chance) for name, (own, chance) in found.items()}
+    return {name: (float(share[0]), uniform) for name, (share, uniform) in found.items()}
 
 
-def test_heads_are_named_by_what_they_look_at():
+def test_heads_are_named_by_their_role():
     rows = range(LENGTH)
-    assert named(shares({i: max(i - 1, 0) for i in rows})) == "previous token"
-    assert named(shares({i: min(i + 1, LENGTH - 1) for i in rows})) == "next token"
-    assert named(shares({i: i for i in rows})) == "itself"
-    assert named(shares(dict.fromkeys(rows, 0))) == "first token"
-    assert named(shares(dict.fromkeys(rows, 3))) == "delimiter"
-    assert named(shares({0: 2, 2: 4, 4: 0, 1: 4, 3: 5, 5: 2})) == "same word elsewhere"
-    assert named(shares({})) == "spread", "a head that looks at all alike"
+    assert main_role(shares({i: max(i - 1, 0) for i in rows})) == "previous token"
+    assert main_role(shares({i: min(i + 1, LENGTH - 1) for i in rows})) == "next token"
+    assert main_role(shares({i: i for i in rows})) == "itself"
+    assert main_role(shares(dict.fromkeys(rows, 0))) == "first token"
+    assert main_role(shares(dict.fromkeys(rows, 3))) == "delimiter"
+    assert main_role(shares({0: 2, 2: 4, 4: 0, 1: 4, 3: 5, 5: 2})) == "same word elsewhere"
+    assert main_role(shares({})) == "spread", "a head that looks at all alike"
 
 
-def test_chance_is_what_looking_at_all_alike_gives():
-    for own, chance in shares({}).values():
-        assert abs(own - chance) < 1e-5
+def test_uniform_attention_has_uniform_shares():
+    for share, uniform in shares({}).values():
+        assert abs(share - uniform) < 1e-5
 
 
-def test_padding_is_neither_asked_nor_counted():
+def test_padding_does_not_count():
     valid = torch.tensor([[True, True, True, False, False, False]])
     pattern = torch.rand(1, 2, LENGTH, LENGTH).masked_fill(~valid[:, None, None, :], 0.0)
     pattern = pattern / pattern.sum(-1, keepdim=True)
     short = role_shares(pattern[..., :3, :3], TOKENS[:, :3], valid[:, :3], DELIMITERS)
-    for name, (own, chance) in role_shares(pattern, TOKENS, valid, DELIMITERS).items():
-        torch.testing.assert_close(own, short[name][0])
-        assert abs(chance - short[name][1]) < 1e-6
+    for name, (share, uniform) in role_shares(pattern, TOKENS, valid, DELIMITERS).items():
+        torch.testing.assert_close(share, short[name][0])
+        assert abs(uniform - short[name][1]) < 1e-6
 
 
-def test_words_gather_their_pieces_and_point_at_their_heads():
+def test_attention_between_words_is_gathered_from_their_tokens():
     """Words 0 and 1, the first in two pieces: both hang from word 1."""
     tree = TokenTree((0, 0, 1), torch.tensor([1, 0]), torch.zeros(2, 2, dtype=torch.int16))
     pattern = torch.tensor([[[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.3, 0.2]]])
     words = word_pattern(pattern, tree, 2)
     torch.testing.assert_close(words, torch.tensor([[[0.45, 0.55], [0.8, 0.2]]]))
-    assert looks_at(words, [Asked(0, 1, "det")]).tolist() == [[True]]
-    assert looks_at(words, [Asked(1, 1, "det")]).tolist() == [[False]], "a word does not look at itself"
+    assert attends_to_head(words, [Arc(0, 1, "det")]).tolist() == [[True]]
+    assert attends_to_head(words, [Arc(1, 1, "det")]).tolist() == [[False]], "a word does not look at itself"
 
 
-def test_a_silent_head_is_one_whose_part_of_the_mixing_is_gone():
+def test_masking_a_head_zeroes_its_part_of_the_output_projection():
     model = GPT(vocab=7, width=16, layers=2, heads=4, dropout=0.0).build().eval()
-    heads = heads_of(model)["decoder.1.attend"]
+    heads = attentions_of(model)["decoder.1.attend"]
     before = model(TOKENS)
-    with silent(heads, 2):
+    with masked(heads, 2):
         hushed = model(TOKENS)
     torch.testing.assert_close(model(TOKENS), before)
     with torch.no_grad():

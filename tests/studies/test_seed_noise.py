@@ -5,23 +5,23 @@ import pytest
 from scipy.stats import ttest_ind
 
 from regard.core.errors import ConfigError
-from regard.studies.ablate.seed_noise import Noise, effect
+from regard.studies.ablate.seed_noise import SeedNoise, effect
 
-BASE = Noise((2.00, 2.02, 1.98, 2.01, 1.99))
+BASE = SeedNoise((2.00, 2.02, 1.98, 2.01, 1.99))
 
 
-def test_the_band_is_students_where_the_spreads_are_alike():
-    """An oracle: at the edge of the band a t-test that shares one deviation would give five in a hundred."""
+def test_the_margin_is_students_where_the_spreads_are_alike():
+    """An oracle: at the edge of the margin a t-test that shares one deviation would give five in a hundred."""
     base = (1.0, 2.0, 3.0, 4.0)
-    noise = Noise(base)
-    band = noise.band(base)
-    moved = [loss + band for loss in base]
+    noise = SeedNoise(base)
+    margin = noise.margin(base)
+    moved = [loss + margin for loss in base]
     p = ttest_ind(base, moved).pvalue  # counts the seeds of both: a little surer than we are
     assert 0.01 < p < 0.05
 
 
 @pytest.mark.parametrize(
-    ("losses", "told"),
+    ("losses", "verdict"),
     [
         ([2.005, 1.995, 2.0], "no effect"),
         ([2.5, 2.51, 2.49], "worse"),
@@ -32,18 +32,18 @@ def test_the_band_is_students_where_the_spreads_are_alike():
         ([9.0], "worse"),
     ],
 )
-def test_verdicts(losses: list[float | None], told: str):
-    assert effect("x", losses, BASE).verdict == told
+def test_verdicts(losses: list[float | None], verdict: str):
+    assert effect("x", losses, BASE).verdict == verdict
 
 
-def test_a_change_that_does_nothing_is_rarely_called_an_effect():
-    dice, called, times = np.random.default_rng(0), 0, 400
+def test_a_change_without_effect_is_rarely_called_one():
+    rng, called, times = np.random.default_rng(0), 0, 400
     for _ in range(times):
-        base, same = dice.normal(2, 0.05, 5), dice.normal(2, 0.05, 3)
-        called += effect("same", same.tolist(), Noise(tuple(base.tolist()))).verdict != "no effect"
+        base, same = rng.normal(2, 0.05, 5), rng.normal(2, 0.05, 3)
+        called += effect("same", same.tolist(), SeedNoise(tuple(base.tolist()))).verdict != "no effect"
     assert called / times < 0.07
 
 
-def test_one_run_of_the_base_has_no_noise_to_tell():
-    with pytest.raises(ConfigError, match="at least twice"):
-        Noise((2.0,))
+def test_one_run_of_the_base_has_no_noise():
+    with pytest.raises(ConfigError, match="at least two seeds"):
+        SeedNoise((2.0,))

@@ -1,6 +1,6 @@
 """The time there is, is shared out before a study begins."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,26 +11,26 @@ from regard.core.errors import ConfigError
 from regard.models import GPT
 from regard.parts import Window
 from regard.recipes import Plan
-from regard.studies.ablate.ablation import BASE, Ablation, Variants, _settle
+from regard.studies.ablate.ablation import BASE, Ablation, Variants, _budget
 from regard.studies.ablate.base import base_plan
 from regard.studies.runner.prepare import prepared
-from regard.studies.runner.timing import FEWEST, Pace, estimate, measure_pace, steps_within
+from regard.studies.runner.timing import MIN_STEPS, Timing, estimate, measure_timing, steps_within
 
-PACES = st.lists(st.builds(Pace, st.floats(1e-3, 1.0), st.floats(0.0, 3.0)), min_size=1, max_size=20)
+TIMINGS = st.lists(st.builds(Timing, st.floats(1e-3, 1.0), st.floats(0.0, 3.0)), min_size=1, max_size=20)
 
 
-@given(PACES, st.floats(1.0, 1e5))
-def test_all_runs_together_take_the_time_there_is_and_no_step_more_would_fit(paces: list[Pace], seconds: float):
-    if sum(pace.run(FEWEST) for pace in paces) > seconds:
+@given(TIMINGS, st.floats(1.0, 1e5))
+def test_all_runs_together_fill_the_available_time(timings: list[Timing], seconds: float):
+    if sum(timing.run(MIN_STEPS) for timing in timings) > seconds:
         with pytest.raises(ConfigError, match="give more minutes"):
-            steps_within(seconds, paces)
+            steps_within(seconds, timings)
         return
-    steps = steps_within(seconds, paces)
-    assert sum(pace.run(steps) for pace in paces) <= seconds * (1 + 1e-9)
-    assert sum(pace.run(steps + 1) for pace in paces) > seconds * (1 - 1e-9)
+    steps = steps_within(seconds, timings)
+    assert sum(timing.run(steps) for timing in timings) <= seconds * (1 + 1e-9)
+    assert sum(timing.run(steps + 1) for timing in timings) > seconds * (1 - 1e-9)
 
 
-def test_the_estimate_counts_runs_seconds_and_cores():
+def test_the_estimate_has_runs_seconds_and_cores():
     assert estimate([30.0, 90.0], 2) == "2 runs of about 60 s on 2 cores: about 1:00"
 
 
@@ -42,26 +42,27 @@ def plan(tmp_path: Path) -> Plan:
     return replace(plan, model=model, training=replace(plan.training, batch_size=2))
 
 
-def test_a_pace_is_measured_by_the_loop_and_leaves_nothing(plan: Plan, tmp_path: Path):
+def test_timing_leaves_no_files(plan: Plan, tmp_path: Path):
     with prepared(plan, tmp_path / "run") as ready:
-        pace = measure_pace(replace(plan, model=ready.plan.model), ready)
-    assert 0 < pace.step < 60
-    assert 0 < pace.check < 60
+        timing = measure_timing(replace(plan, model=ready.plan.model), ready)
+    assert timing.step > 0
+    assert timing.evaluation > 0
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
 
-@pytest.mark.parametrize("budget", ["tokens", "time"])
-def test_minutes_become_equal_steps_or_equal_minutes(plan: Plan, budget: str):
-    """A change whose step takes ten times the base's is left out where all take as many steps."""
+@pytest.mark.parametrize("kind", ["tokens", "time"])
+def test_minutes_become_equal_steps_or_equal_minutes(plan: Plan, kind: str):
+    """A change whose step takes ten times the base's is left out if all take equally many steps."""
     slow = replace(plan, model=replace(plan.model, attention=Window()))
-    paces = {BASE: asdict(Pace(0.1, 0.0)), "window": asdict(Pace(1.0, 0.0))}
-    asked = Ablation(task="lm", data=("text.txt",), seeds=1, budget=budget)  # type: ignore[arg-type]
+    timings = {BASE: Timing(0.1, 0.0), "window": Timing(1.0, 0.0)}
+    study = Ablation(task="lm", data=("text.txt",), seeds=1, budget=kind)  # type: ignore[arg-type]
     variants = Variants({BASE: plan, "window": slow}, (), {})
-    settled = _settle(asked, 100.0, variants, paces)
-    if budget == "tokens":
-        assert list(settled["slow"]) == ["window"]
-        assert settled["steps"] == int((100 - 7 * 5) / (7 * 0.115)), "three seeds of the base, and four rates"
+    budget = _budget(study, 100.0, variants, timings)
+    if kind == "tokens":
+        assert list(budget.slow) == ["window"]
+        assert budget.steps == int((100 - 7 * 5) / (7 * 0.115)), "three seeds of the base, and four learning rates"
     else:
-        assert not settled["slow"]
-        assert 60 * settled["minutes"] == pytest.approx((100 - 8 * 5) / 8)
-    assert variants.without(settled["slow"]).left_out.keys() == settled["slow"].keys()
+        assert not budget.slow
+        assert budget.minutes is not None
+        assert 60 * budget.minutes == pytest.approx((100 - 8 * 5) / 8)
+    assert variants.without(budget.slow).left_out.keys() == budget.slow.keys()

@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from regard.view.answers import Desk
-from regard.view.server import bind, make_app
-from regard.view.shown import Shown
+from regard.view.routes import make_app
+from regard.view.server import bind
+from regard.view.session import Session
+from regard.view.shown import OpenRun
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
 # Controls that nobody has named: what stands in a field, or can be chosen in it, is no name.
@@ -24,17 +25,17 @@ NAMELESS = """(() => { const named = (e) => { const label = e.labels?.[0]?.clone
 
 
 @contextmanager
-def served(*runs: Path) -> Iterator[tuple[str, Desk]]:
-    """The address of a server for these runs, and the desk behind it."""
+def served(*runs: Path) -> Iterator[tuple[str, Session]]:
+    """The address of a server for these runs, and the session behind it."""
     import uvicorn
 
-    desk = Desk([Shown(run) for run in runs])
+    session = Session([OpenRun(run) for run in runs])
     place = bind("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(make_app(desk), log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(make_app(session), log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{place.getsockname()[1]}/", desk
+        yield f"http://127.0.0.1:{place.getsockname()[1]}/", session
     finally:
         server.should_exit = True
         thread.join(timeout=20)

@@ -21,7 +21,7 @@ def save_study(folder: Path, config: Path, names: tuple[str, ...], seeds: int = 
     return folder
 
 
-RATES = {"lr_multiplier": 0.5, "rate": 0.001, "speed": 100.0}
+RATES = {"lr_multiplier": 0.5, "lr": 0.001, "speed": 100.0}
 
 
 def loss(place: int, seed: int, step: int) -> float:

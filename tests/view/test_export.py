@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from regard.cli.look import runs_in
+from regard.cli.view import runs_in
 from regard.view import export
-from regard.view.answers import Desk
 from regard.view.export import export_page
 from regard.view.page import page_files
-from regard.view.plot import Wish, drawn
-from regard.view.recording import Given
-from regard.view.shown import Shown
+from regard.view.plot import PlotRequest, draw_plot
+from regard.view.recording import ViewInput
+from regard.view.session import Session
+from regard.view.shown import OpenRun
 from tests.command import regard
 from tests.view.conftest import Runs
 from tests.view.studies import save_study
@@ -26,23 +26,23 @@ NASTY = '</script><script>alert(1)</script><!-- "&'
 
 
 def kept(page: str) -> dict[str, object]:
-    [data] = re.findall(r'<script type="application/json" id="kept">(.*?)</script>', page, re.DOTALL)
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     return json.loads(data)
 
 
 def test_a_file_holds_the_answers_under_the_paths_that_the_page_asks(runs: Runs) -> None:
-    page = export_page(Desk([Shown(runs["transformer"]), Shown(runs["gpt"])]), Given("abc", "xy"))
+    page = export_page(Session([OpenRun(runs["transformer"]), OpenRun(runs["gpt"])]), ViewInput("abc", "xy"))
     answers = kept(page)
-    assert "api/recordings/0/head?look=decoder.1.cross&head=1" in answers
-    assert "api/recordings/0/alignment?look=decoder.1.cross&head=0" in answers
+    assert "api/recordings/0/head?attention=decoder.1.cross&head=1" in answers
+    assert "api/recordings/0/alignment?attention=decoder.1.cross&head=0" in answers
     assert "api/recordings/0/alignment" in answers
     assert "api/recordings/1/overview" in answers
     assert "api/runs/1/training" in answers
 
 
 def test_a_file_asks_nobody_and_runs_only_its_own_script(runs: Runs) -> None:
-    page = export_page(Desk([Shown(runs["gpt"])]), Given(NASTY))
-    assert kept(page)["api/runs/0/record"]["given"]["text"] == NASTY
+    page = export_page(Session([OpenRun(runs["gpt"])]), ViewInput(NASTY))
+    assert kept(page)["api/runs/0/record"]["input"]["text"] == NASTY
     assert len(re.findall("<script", page)) == 2
     assert "<script>alert" not in page
     [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
@@ -64,36 +64,36 @@ def test_the_page_names_no_other_machine() -> None:
 
 
 def test_a_file_too_large_to_open_is_not_written(runs: Runs, tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(export, "LARGEST", 1000)
+    monkeypatch.setattr(export, "MAX_BYTES", 1000)
     assert regard("view", runs["gpt"], "--input", "a" * 60, "--export", tmp_path / "a.html") == 1
-    assert "give a shorter input" in capsys.readouterr().err
+    assert "use a shorter input" in capsys.readouterr().err
     assert not (tmp_path / "a.html").exists()
 
 
 def test_the_command_writes_a_file(runs: Runs, tables: tuple[Path, Path], tmp_path: Path, capsys) -> None:
     assert regard("view", runs["transformer"], "--input", "abc", "--export", tmp_path / "a.html") == 0
-    assert f"wrote {tmp_path / 'a.html'}" in capsys.readouterr().out
-    assert kept((tmp_path / "a.html").read_text())["api/runs/0/record"]["given"]["text"] == "abc"
+    assert f"wrote {tmp_path / 'a.html'}" in capsys.readouterr().err
+    assert kept((tmp_path / "a.html").read_text())["api/runs/0/record"]["input"]["text"] == "abc"
     assert regard("view", tables[0], "--cell", "area=120", "--cell", "city=Paris", "--export", tmp_path / "t.html") == 0
     found = kept((tmp_path / "t.html").read_text())["api/runs/0/record"]
-    assert found["given"]["row"] == {"area": "120", "city": "Paris"}
+    assert found["input"]["row"] == {"area": "120", "city": "Paris"}
     assert found["rows"]
     assert regard("view", tables[0], "--export", tmp_path / "first.html") == 0
     found = kept((tmp_path / "first.html").read_text())
     begun = {column["name"]: column["value"] for column in found["api/runs"]["runs"][0]["columns"]}
-    assert found["api/runs/0/record"]["given"]["row"] == begun, "a row that is known, as the served page begins"
+    assert found["api/runs/0/record"]["input"]["row"] == begun, "a row that is known, as the served page begins"
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         ((), "name a run folder"),
-        (("nowhere",), "nowhere: there is no such run folder"),
-        (("RUN", "--target", "x"), "--target: is what was written for an --input"),
+        (("nowhere",), "nowhere: no such run folder"),
+        (("RUN", "--target", "x"), "--target: needs the --input"),
         (("RUN", "--cell", "area"), "--cell area: must be COLUMN=value"),
         (("RUN", "--cell", "a=1", "--input", "b"), "--cell and --input"),
-        (("RUN", "--cell", "a=1"), "--cell: is for tables, and none of these runs holds one"),
-        (("RUN", "--host", "256.1.1.1"), "cannot be served"),
+        (("RUN", "--cell", "a=1"), "--cell: only for tables, and none of these runs is one"),
+        (("RUN", "--host", "256.1.1.1"), "cannot listen"),
     ],
 )
 def test_mistakes_of_view_are_one_line(runs: Runs, capsys, words: tuple[str, ...], told: str) -> None:
@@ -107,10 +107,10 @@ def test_mistakes_of_view_are_one_line(runs: Runs, capsys, words: tuple[str, ...
     ("name", "words"),
     [
         ("transformer", ()),
-        ("transformer", ("--picture", "alignment", "--look", "decoder.1.cross", "--head", "1")),
+        ("transformer", ("--picture", "alignment", "--attention", "decoder.1.cross", "--head", "1")),
         ("rnn-attention", ()),
         ("gpt", ()),
-        ("gpt", ("--picture", "head", "--look", "decoder.1.attend", "--head", "1")),
+        ("gpt", ("--picture", "head", "--attention", "decoder.1.attend", "--head", "1")),
         ("gpt", ("--picture", "head", "--as", "lines")),
         ("gpt", ("--picture", "positions")),
     ],
@@ -136,13 +136,15 @@ def test_plots_of_several_runs_and_of_training(runs: Runs, tmp_path: Path) -> No
     lines = [{"step": step, "loss": 3.0 / step, **line} for step in range(1, 9)]
     (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert regard("plot", run, "--out", tmp_path / "curves.svg") == 0
-    assert "loss, nats" in (tmp_path / "curves.svg").read_text() or (tmp_path / "curves.svg").stat().st_size > 5000
+    assert "loss in nats" in (tmp_path / "curves.svg").read_text() or (tmp_path / "curves.svg").stat().st_size > 5000
 
 
 def test_a_plot_of_a_head_as_lines_has_its_weights(runs: Runs) -> None:
-    recording = Shown(runs["gpt"]).record(Given("abcdef"))
-    figure, _ = drawn([Shown(runs["gpt"])], Given("abcdef"), Wish("head", "decoder.1.attend", 1, "lines"))
-    weights = recording.look("decoder.1.attend").pattern[1]
+    recording = OpenRun(runs["gpt"]).record(ViewInput("abcdef"))
+    figure, _ = draw_plot(
+        [OpenRun(runs["gpt"])], ViewInput("abcdef"), PlotRequest("head", "decoder.1.attend", 1, "lines")
+    )
+    weights = recording.map("decoder.1.attend").pattern[1]
     lines = [((line.get_ydata()[0], line.get_ydata()[1]), line.get_linewidth()) for line in figure.axes[0].lines]
     seen = {(query, key): float(weights[query, key]) for query, key in (weights >= 0.01).nonzero().tolist()}
     assert {place: (width - 0.4) / 4 for place, width in lines} == pytest.approx(seen)
@@ -150,8 +152,8 @@ def test_a_plot_of_a_head_as_lines_has_its_weights(runs: Runs) -> None:
 
 
 def test_a_plot_of_positions_has_the_numbers_of_the_page(runs: Runs) -> None:
-    shown = Shown(runs["transformer"])
-    figure, _ = drawn([shown], None, Wish("positions"))
+    shown = OpenRun(runs["transformer"])
+    figure, _ = draw_plot([shown], None, PlotRequest("positions"))
     images = [axes.images[0] for axes in figure.axes if axes.images]
     told = shown.positions()
     assert len(images) == len(told) == 2
@@ -161,13 +163,13 @@ def test_a_plot_of_positions_has_the_numbers_of_the_page(runs: Runs) -> None:
 
 
 def test_a_plot_of_evidence_has_the_numbers_of_the_page(tables: tuple[Path, Path], tmp_path: Path) -> None:
-    given = Given(row={"area": "120", "city": "Paris"})
-    rest = Shown(tables[0]).record(given)
-    figure, told = drawn([Shown(tables[0])], given, Wish())
+    given = ViewInput(row={"area": "120", "city": "Paris"})
+    rest = OpenRun(tables[0]).record(given)
+    figure, told = draw_plot([OpenRun(tables[0])], given, PlotRequest())
     columns, rows = ([bar.get_width() for bar in axes.patches] for axes in figure.axes)
     assert columns == [100 * weight for _, weight in rest.columns]
     assert rows == [weight for _, weight, *_ in rest.rows]
-    assert told == rest.told
+    assert told == rest.summary
     words = ["--cell", "area=120", "--cell", "city=Paris", "--out", tmp_path / "a.png"]
     assert regard("plot", tables[0], *words) == 0
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
@@ -175,13 +177,17 @@ def test_a_plot_of_evidence_has_the_numbers_of_the_page(tables: tuple[Path, Path
 
 def test_seeds_of_a_study_are_plotted_as_one_curve_with_a_band(runs: Runs, tmp_path: Path) -> None:
     study = save_study(tmp_path / "study", runs["gpt"], ("base", "no-norm"))
-    figure, _ = drawn([Shown(run) for run in runs_in(study)], None, Wish())
+    figure, _ = draw_plot([OpenRun(run) for run in runs_in(study)], None, PlotRequest())
     lines, bands = figure.axes[0].lines, figure.axes[0].collections
     assert [line.get_label() for line in lines] == ["base", "no-norm"]
     assert lines[0].get_ydata() == pytest.approx([1.5, 0.75, 0.5])
     assert lines[1].get_ydata() == pytest.approx([3, 1.5, 1])
     assert bands[0].get_paths()[0].vertices[:, 1].max() == 2
-    assert [axes.get_title() for axes in figure.axes] == ["loss, nats", "learning rate", "speed"]
+    assert [axes.get_title() for axes in figure.axes] == [
+        "loss in nats",
+        "learning rate",
+        "speed, tokens or rows per second",
+    ]
     assert figure.axes[1].lines[0].get_ydata() == pytest.approx([0.001] * 3)
     assert regard("plot", study, "--out", tmp_path / "a.svg") == 0
 
@@ -190,21 +196,25 @@ def test_seeds_of_a_study_are_plotted_as_one_curve_with_a_band(runs: Runs, tmp_p
     ("name", "words", "told"),
     [
         ("gpt", ("--input", "a", "--out", "a.gif"), "must end with one of .png, .svg, .pdf"),
-        ("gpt", ("--input", "a", "--out", "no/a.png"), "no: there is no such folder"),
-        ("gpt", ("--out", "a.png"), "has logged nothing yet"),
-        ("gpt", ("--picture", "head", "--out", "a.png"), "needs a text to look at"),
-        ("gpt", ("--input", " ", "--out", "a.png"), "--input: needs a text to look at"),
+        ("gpt", ("--input", "a", "--out", "no/a.png"), "no: no such folder"),
+        ("gpt", ("--out", "a.png"), "no metrics logged yet"),
+        ("gpt", ("--picture", "head", "--out", "a.png"), "--picture head: needs an input; give it with --input"),
+        ("gpt", ("--input", " ", "--out", "a.png"), "--input: is empty"),
         ("gpt", ("--picture", "alignment", "--input", "a", "--out", "a.png"), "no alignment"),
-        ("gpt", ("--picture", "head", "--look", "de.9", "--input", "a", "--out", "a.png"), "de.9: there is no such"),
+        (
+            "gpt",
+            ("--picture", "head", "--attention", "de.9", "--input", "a", "--out", "a.png"),
+            "de.9: no such attention",
+        ),
         ("rnn", ("--picture", "overview", "--input", "a", "--out", "a.png"), "no attention to draw"),
-        ("rnn", ("--picture", "positions", "--out", "a.png"), "has no code of positions"),
-        ("gpt", ("--picture", "overview", "--as", "lines", "--input", "a", "--out", "a.png"), "--as lines: is for"),
+        ("rnn", ("--picture", "positions", "--out", "a.png"), "has no position encoding"),
+        ("gpt", ("--picture", "overview", "--as", "lines", "--input", "a", "--out", "a.png"), "--as lines: only for"),
         ("gpt", ("--picture", "head", "--as", "lines", "--input", "a" * 81, "--out", "a.png"), "draws up to 80 tokens"),
         ("gpt", ("--picture", "evidence", "--out", "a.png"), "needs a row; give its cells with --cell"),
-        ("gpt", ("--picture", "evidence", "--input", "a", "--out", "a.png"), "--picture evidence: is of tables"),
-        ("gpt", ("--cell", "a=1", "--out", "a.png"), "--cell: is for tables, and"),
-        ("table", ("--input", "a", "--out", "a.png"), "holds a table; give it a row with --cell COLUMN=value"),
-        ("table", ("--picture", "head", "--cell", "area=1", "--out", "a.png"), "of which --picture evidence can be"),
+        ("gpt", ("--picture", "evidence", "--input", "a", "--out", "a.png"), "--picture evidence: only for tables"),
+        ("gpt", ("--cell", "a=1", "--out", "a.png"), "--cell: only for tables, and"),
+        ("table", ("--input", "a", "--out", "a.png"), "is a table model; give it a row with --cell COLUMN=value"),
+        ("table", ("--picture", "head", "--cell", "area=1", "--out", "a.png"), "use --picture evidence"),
         ("table", ("--cell", "size=1", "--out", "a.png"), "the table has no column 'size'"),
     ],
 )
@@ -246,5 +256,5 @@ def test_a_study_is_exported_though_its_weights_cannot_be_read(tmp_path: Path, r
 
 def test_a_folder_without_any_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert regard("view", tmp_path, "--export", tmp_path / "all.html") == 1
-    assert "is no run folder and holds none" in capsys.readouterr().err
+    assert "not a run folder, and contains none" in capsys.readouterr().err
     assert not (tmp_path / "all.html").exists()

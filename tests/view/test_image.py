@@ -18,15 +18,16 @@ from regard.data.images.pixels import pixels
 from regard.parts.taps import listen
 from regard.run import Run
 from regard.tasks import ClassifyImages
-from regard.view import answers, image_file
-from regard.view import record as module
-from regard.view.answers import Desk
+from regard.view import image_file
+from regard.view import record as record_module
+from regard.view import session as session_module
 from regard.view.image_file import ImageFile, read_image_file
-from regard.view.pictures.image import last_look, on_patches, rollout, seen_picture
+from regard.view.pictures.image import image_picture, last_map, patch_weights, rollout
 from regard.view.record import record
-from regard.view.recording import Given, Look, Recording, Seen
-from regard.view.server import make_app
-from regard.view.shown import Shown
+from regard.view.recording import AttentionMap, Recording, ViewedImage, ViewInput
+from regard.view.routes import make_app
+from regard.view.session import Session
+from regard.view.shown import OpenRun
 from tests.command import regard as command
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY, picture
@@ -35,7 +36,7 @@ from tests.view.test_pictures import unpacked
 
 HERE = "http://127.0.0.1:7417"
 BYTES = {"content-type": "application/octet-stream"}
-GIVEN = Given(image=ImageFile("a.png", picture()))
+GIVEN = ViewInput(image=ImageFile("a.png", picture()))
 NAMES = ["image-token", "image-query", "image-mean"]
 
 
@@ -54,8 +55,8 @@ def heard_by(run: Run) -> dict[str, Tensor]:
 def test_patterns_are_those_that_listen_hears(runs: Runs, name: str) -> None:
     run = regard.load(runs[name])
     found, heard = record(run, GIVEN), heard_by(run)
-    assert {f"{look.name}.pattern" for look in found.looks} == set(heard)
-    for look in found.looks:
+    assert {f"{look.name}.pattern" for look in found.maps} == set(heard)
+    for look in found.maps:
         torch.testing.assert_close(look.pattern, heard[f"{look.name}.pattern"][0], rtol=0, atol=1e-6)
         assert look.pattern.shape[1:] == (len(look.queries), len(look.keys))
 
@@ -64,19 +65,21 @@ def test_patterns_are_those_that_listen_hears(runs: Runs, name: str) -> None:
 def test_the_answer_is_that_of_the_run(runs: Runs, name: str) -> None:
     run = regard.load(runs[name])
     found = record(run, GIVEN)
-    labels, chances = run.label_chances([picture()])
-    assert dict(found.chances) == pytest.approx(dict(zip(labels, chances[0].tolist(), strict=True)), abs=1e-6)
+    labels, probabilities = run.label_chances([picture()])
+    assert dict(found.probabilities) == pytest.approx(
+        dict(zip(labels, probabilities[0].tolist(), strict=True)), abs=1e-6
+    )
     assert [found.answer] == run.classify([picture()])
-    assert found.chances[0][1] >= found.chances[1][1]
+    assert found.probabilities[0][1] >= found.probabilities[1][1]
 
 
 def test_tokens_are_named_by_row_and_column(runs: Runs) -> None:
     token, query = (record(regard.load(runs[name]), GIVEN) for name in ("image-token", "image-query"))
-    assert token.looks[0].keys == ("⟨class⟩", "1,1", "1,2", "1,3", "2,1", "2,2", "2,3", "3,1", "3,2", "3,3")
-    assert query.looks[-1].name == "pool.look"
-    assert (query.looks[-1].queries, query.looks[-1].keys) == (("⟨query⟩",), token.looks[0].keys[1:])
-    assert last_look(token) == "encoder.1.attend"
-    assert last_look(query) == "pool.look"
+    assert token.maps[0].keys == ("⟨class⟩", "1,1", "1,2", "1,3", "2,1", "2,2", "2,3", "3,1", "3,2", "3,3")
+    assert query.maps[-1].name == "pool.look"
+    assert (query.maps[-1].queries, query.maps[-1].keys) == (("⟨query⟩",), token.maps[0].keys[1:])
+    assert last_map(token) == "encoder.1.attend"
+    assert last_map(query) == "pool.look"
 
 
 def by_hand(found: Recording, name: str, matrix: Tensor) -> Tensor:
@@ -87,7 +90,7 @@ def by_hand(found: Recording, name: str, matrix: Tensor) -> Tensor:
         "image-token": lambda: [1.0] + [0.0] * (count - 1),
         "image-mean": lambda: [1 / count] * count,
         "image-query": lambda: [
-            sum(head[0][place].item() for head in found.looks[-1].pattern) / 2 for place in range(9)
+            sum(head[0][place].item() for head in found.maps[-1].pattern) / 2 for place in range(9)
         ],
     }[name]()
     rows = [[sum(weights[token] * matrix[token][key].item() for token in range(count)) for key in range(count)]]
@@ -98,14 +101,14 @@ def by_hand(found: Recording, name: str, matrix: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_on_patches_and_rollout_against_loops(runs: Runs, name: str) -> None:
     found = record(regard.load(runs[name]), GIVEN)
-    layers = [look for look in found.looks if look.name.startswith("encoder")]
+    layers = [look for look in found.maps if look.name.startswith("encoder")]
     rolled = None
     for look in layers:
         for head in range(len(look.pattern)):
             expected = by_hand(found, name, look.pattern[head])
-            torch.testing.assert_close(on_patches(found, look.name, head), expected, rtol=0, atol=1e-6)
+            torch.testing.assert_close(patch_weights(found, look.name, head), expected, rtol=0, atol=1e-6)
         mean = sum(look.pattern[head] for head in range(len(look.pattern))) / len(look.pattern)
-        torch.testing.assert_close(on_patches(found, look.name), by_hand(found, name, mean), rtol=0, atol=1e-6)
+        torch.testing.assert_close(patch_weights(found, look.name), by_hand(found, name, mean), rtol=0, atol=1e-6)
         count = len(mean)
         mixed = [[(mean[i][j].item() + (i == j)) / 2 for j in range(count)] for i in range(count)]
         if rolled is not None:
@@ -117,7 +120,7 @@ def test_weights_on_patches_and_rollout_against_loops(runs: Runs, name: str) -> 
         torch.testing.assert_close(rollout(found, look.name), expected, rtol=0, atol=1e-6)
     torch.testing.assert_close(rollout(found), expected, rtol=0, atol=1e-6)
     if name == "image-query":
-        torch.testing.assert_close(on_patches(found, "pool.look", 1), found.looks[-1].pattern[1], rtol=0, atol=0)
+        torch.testing.assert_close(patch_weights(found, "pool.look", 1), found.maps[-1].pattern[1], rtol=0, atol=0)
         torch.testing.assert_close(rollout(found, "pool.look"), expected, rtol=0, atol=1e-6)
 
 
@@ -128,11 +131,11 @@ def test_rollout_is_a_share_for_each_patch(seed: int, layers: int, heads: int, a
     dice = torch.Generator().manual_seed(seed)
     names = tuple(map(str, range(across**2)))
     patterns = [torch.rand(heads, across**2, across**2, generator=dice).softmax(-1) for _ in range(layers)]
-    seen = Seen(torch.zeros(1, 4, 4, dtype=torch.uint8), across, 0, "mean")
+    seen = ViewedImage(torch.zeros(1, 4, 4, dtype=torch.uint8), across, 0, "mean")
 
     def of(each: list[Tensor]) -> Recording:
-        looks = tuple(Look(f"encoder.{number}.attend", one, names, names) for number, one in enumerate(each))
-        return Recording(GIVEN, "", (), looks, seen=seen)
+        looks = tuple(AttentionMap(f"encoder.{number}.attend", one, names, names) for number, one in enumerate(each))
+        return Recording(GIVEN, "", (), looks, image=seen)
 
     torch.testing.assert_close(rollout(of(patterns)).sum(-1), torch.ones(across**2 + 1))
     still = [torch.eye(across**2).expand(heads, -1, -1) for _ in range(layers)]
@@ -141,36 +144,36 @@ def test_rollout_is_a_share_for_each_patch(seed: int, layers: int, heads: int, a
 
 def test_slots_lie_nowhere_on_the_image(runs: Runs) -> None:
     found = record(regard.load(runs["image-slots"]), GIVEN)
-    told = seen_picture(found)
-    assert [look["name"] for look in told["looks"]] == ["encoder.0.attend"]
-    assert not told["rolls"]
-    assert on_patches(found, "encoder.0.attend").shape == (10, 9)
-    with pytest.raises(UserError, match=r"no rollout: encoder\.1\.attend looks at slots"):
+    told = image_picture(found)
+    assert [look["name"] for look in told["maps"]] == ["encoder.0.attend"]
+    assert not told["has_rollout"]
+    assert patch_weights(found, "encoder.0.attend").shape == (10, 9)
+    with pytest.raises(UserError, match=r"no rollout: encoder\.1\.attend attends to slots"):
         rollout(found)
-    with pytest.raises(ConfigError, match=r"encoder\.1\.attend: looks at slots"):
-        on_patches(found, "encoder.1.attend")
+    with pytest.raises(ConfigError, match=r"encoder\.1\.attend: attends to slots"):
+        patch_weights(found, "encoder.1.attend")
 
 
 def test_from_a_file_to_its_patches(runs: Runs) -> None:
-    desk = Desk([Shown(runs["image-token"]), Shown(runs["image-mean"])])
-    web = TestClient(make_app(desk), base_url=HERE)
+    session = Session([OpenRun(runs["image-token"]), OpenRun(runs["image-mean"])])
+    web = TestClient(make_app(session), base_url=HERE)
     assert [run["kind"] for run in web.get("/api/runs").json()["runs"]] == ["image", "image"]
-    sent = web.post("/api/pictures", params={"name": "a.png"}, content=picture(), headers=BYTES).json()
-    assert sent == {"picture": GIVEN.image.digest, "name": "a.png"}
+    sent = web.post("/api/images", params={"name": "a.png"}, content=picture(), headers=BYTES).json()
+    assert sent == {"image": GIVEN.image.digest, "name": "a.png"}
     for run, name in enumerate(("image-token", "image-mean")):
-        found = web.post(f"/api/runs/{run}/record", json={"picture": sent["picture"]}).json()
-        assert found["given"]["picture"] == sent["picture"]
+        found = web.post(f"/api/runs/{run}/record", json={"image": sent["image"]}).json()
+        assert found["input"]["image"] == sent["image"]
         own = record(regard.load(runs[name]), GIVEN)
         assert found["answer"] == own.answer
         start = f"/api/recordings/{found['id']}"
         seen = web.get(f"{start}/image").json()
         assert (seen["side"], seen["patches"]) == (12, 3)
-        asked = {"look": "encoder.1.attend", "head": 1}
+        asked = {"attention": "encoder.1.attend", "head": 1}
         weights = unpacked(web.get(f"{start}/patches", params=asked).json()["weights"])
-        assert (weights - on_patches(own, "encoder.1.attend", 1)).abs().max() <= 1e-6
+        assert (weights - patch_weights(own, "encoder.1.attend", 1)).abs().max() <= 1e-6
         rolled = unpacked(web.get(f"{start}/rollout").json()["weights"])
         assert (rolled - rollout(own)).abs().max() <= 1e-6
-        for wrong, words in (({"look": "encoder.9"}, "no such attention"), ({**asked, "head": 7}, "head 7")):
+        for wrong, words in (({"attention": "encoder.9"}, "no such attention"), ({**asked, "head": 7}, "head 7")):
             answer = web.get(f"{start}/patches", params=wrong)
             assert answer.status_code == 400
             assert words in answer.json()["error"]
@@ -180,10 +183,10 @@ def test_the_page_gets_the_pixels_that_the_model_reads(runs: Runs) -> None:
     import base64
 
     found = record(regard.load(runs["image-mean"]), GIVEN)
-    told = np.frombuffer(base64.b64decode(seen_picture(found)["pixels"]), np.uint8).reshape(12, 12, 3)
+    told = np.frombuffer(base64.b64decode(image_picture(found)["pixels"]), np.uint8).reshape(12, 12, 3)
     assert np.array_equal(told, pixels(picture(), 12, 3, "pad").transpose(1, 2, 0))
     grey = record(regard.load(runs["image-token"]), GIVEN)
-    told = np.frombuffer(base64.b64decode(seen_picture(grey)["pixels"]), np.uint8).reshape(12, 12, 3)
+    told = np.frombuffer(base64.b64decode(image_picture(grey)["pixels"]), np.uint8).reshape(12, 12, 3)
     assert np.array_equal(told, np.repeat(pixels(picture(), 12, 1, "crop")[0][:, :, None], 3, 2))
 
 
@@ -205,8 +208,8 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files_are_named_in_one_line(runs: Runs, tmp_path: Path, capsys, name: str) -> None:
     data, told = BAD[name]
-    web = TestClient(make_app(Desk([Shown(runs["image-token"])])), base_url=HERE)
-    answer = web.post("/api/pictures", params={"name": f"{name}\n.png"}, content=data, headers=BYTES)
+    web = TestClient(make_app(Session([OpenRun(runs["image-token"])])), base_url=HERE)
+    answer = web.post("/api/images", params={"name": f"{name}\n.png"}, content=data, headers=BYTES)
     assert answer.status_code == 400
     assert answer.json()["error"].startswith(f"{name} .png: ")
     assert told in answer.json()["error"]
@@ -222,18 +225,18 @@ def test_bad_files_are_named_in_one_line(runs: Runs, tmp_path: Path, capsys, nam
 
 
 def test_huge_files_are_refused_unread(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_file, "LARGEST", 1000)
+    monkeypatch.setattr(image_file, "MAX_BYTES", 1000)
     file = tmp_path / "a.png"
     file.write_bytes(picture())
-    with pytest.raises(UserError, match="has more than 1,000 bytes"):
+    with pytest.raises(UserError, match="larger than 1,000 bytes"):
         read_image_file(file)
-    with pytest.raises(UserError, match="has more than 1,000 bytes"):
+    with pytest.raises(UserError, match="larger than 1,000 bytes"):
         read_image_file(Path("/dev/zero"))
-    web = TestClient(make_app(Desk([Shown(runs["image-token"])])), base_url=HERE)
+    web = TestClient(make_app(Session([OpenRun(runs["image-token"])])), base_url=HERE)
     large = {**BYTES, "content-length": str(10**9)}
-    assert web.post("/api/pictures", content=b"", headers=large).status_code == 413
-    page = (Path(answers.__file__).parent / "page" / "source.js").read_text()
-    assert "const LARGEST = 32 * 2 ** 20;" in page  # the page says so before it sends
+    assert web.post("/api/images", content=b"", headers=large).status_code == 413
+    page = (Path(session_module.__file__).parent / "page" / "source.js").read_text()
+    assert "const MAX_BYTES = 32 * 2 ** 20;" in page  # the page says so before it sends
 
 
 @pytest.mark.parametrize(
@@ -241,7 +244,7 @@ def test_huge_files_are_refused_unread(runs: Runs, tmp_path: Path, monkeypatch: 
     [
         (("--input", "nowhere.png"), "nowhere.png: cannot be read (No such file or directory)"),
         (("--input", "."), ".: cannot be read (Is a directory)"),
-        (("--input", "a.png", "--target", "b"), "--target: is what was written for a text"),
+        (("--input", "a.png", "--target", "b"), "--target: only for texts"),
     ],
 )
 def test_mistakes_of_the_command_are_one_line(
@@ -256,21 +259,21 @@ def test_mistakes_of_the_command_are_one_line(
 
 
 def test_pictures_are_called_by_their_digest_while_they_are_kept(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk([Shown(runs["image-token"])])
+    session = Session([OpenRun(runs["image-token"])])
     first, second = (ImageFile("a.png", picture(seed)) for seed in (0, 1))
-    monkeypatch.setattr(answers, "KEPT_FILES", len(first.data) + 1)
-    desk.keep(first)
-    assert desk.kept(first.digest) == first
-    desk.keep(second)
-    with pytest.raises(UserError, match=f"picture {first.digest}: is no longer kept; choose the file again"):
-        desk.kept(first.digest)
-    web = TestClient(make_app(desk), base_url=HERE)
+    monkeypatch.setattr(session_module, "IMAGE_BYTES", len(first.data) + 1)
+    session.keep_image(first)
+    assert session.find_image(first.digest) == first
+    session.keep_image(second)
+    with pytest.raises(UserError, match=f"image {first.digest}: no longer in memory; choose the file again"):
+        session.find_image(first.digest)
+    web = TestClient(make_app(session), base_url=HERE)
     assert "reads images, and was given none" in web.post("/api/runs/0/record", json={"text": "a"}).json()["error"]
-    assert "no longer kept" in web.post("/api/runs/0/record", json={"picture": "../etc"}).json()["error"]
+    assert "no longer in memory" in web.post("/api/runs/0/record", json={"image": "../etc"}).json()["error"]
 
 
 def test_more_patches_than_memory_holds_are_refused(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+    monkeypatch.setattr(record_module, "MOST_BYTES", 1000)
     with pytest.raises(UserError, match=r"the image has 10 tokens; .* take a model of larger patches"):
         record(regard.load(runs["image-token"]), GIVEN)
 
@@ -280,8 +283,13 @@ def test_a_file_holds_the_image_and_its_looks(runs: Runs, tmp_path: Path) -> Non
     both = runs["image-query"], runs["gpt"]
     assert command("view", *both, "--input", tmp_path / "a.png", "--export", tmp_path / "a.html") == 0
     held = kept((tmp_path / "a.html").read_text(encoding="utf-8"))
-    assert held["api/runs/0/record"]["given"]["picture"] == GIVEN.image.digest
-    for path in ("image", "patches?look=pool.look", "patches?look=encoder.0.attend&head=1", "rollout?look=pool.look"):
+    assert held["api/runs/0/record"]["input"]["image"] == GIVEN.image.digest
+    for path in (
+        "image",
+        "patches?attention=pool.look",
+        "patches?attention=encoder.0.attend&head=1",
+        "rollout?attention=pool.look",
+    ):
         assert f"api/recordings/0/{path}" in held
     assert "api/runs/1/record" not in held  # a language model reads no images
 
@@ -291,7 +299,7 @@ def test_a_file_holds_the_image_and_its_looks(runs: Runs, tmp_path: Path) -> Non
     [
         (("image-token",), ()),
         (("image-query", "image-mean"), ()),
-        (("image-mean",), ("--look", "encoder.0.attend", "--head", "3")),
+        (("image-mean",), ("--attention", "encoder.0.attend", "--head", "3")),
         (("image-token",), ("--picture", "overview")),
         (("image-token",), ("--picture", "head", "--head", "1")),
     ],
@@ -312,6 +320,6 @@ def test_what_cannot_be_plotted_is_told(runs: Runs, tmp_path: Path, capsys) -> N
     assert command("plot", runs["image-slots"], "--input", tmp_path / "in.png", "--out", out) == 1
     assert "no rollout" in capsys.readouterr().err
     assert command("plot", runs["gpt"], "--picture", "image", "--input", "abc", "--out", out) == 2
-    assert "no recording of an image" in capsys.readouterr().err
+    assert "has no image" in capsys.readouterr().err
     assert not out.exists()
     assert NASTY in regard.load(runs["image-token"]).task.labels

@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from regard.store import RunFolder
-from regard.view.answers import Desk
 from regard.view.export import export_page
-from regard.view.pictures import aligned
-from regard.view.recording import Given
-from regard.view.shown import Shown
+from regard.view.pictures import align
+from regard.view.recording import ViewInput
+from regard.view.session import Session
+from regard.view.shown import OpenRun
 from tests.view.browser import NAMELESS, Watched, served
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY
@@ -27,7 +27,7 @@ FRAMES = 30  # a second, while the mouse moves
 
 
 @pytest.fixture(scope="module")
-def site(runs: Runs, tables: tuple[Path, Path]) -> Iterator[tuple[str, Desk]]:
+def site(runs: Runs, tables: tuple[Path, Path]) -> Iterator[tuple[str, Session]]:
     """Runs 0 to 5: two translators, a language model, a classifier, two tables."""
     with served(runs["transformer"], runs["rnn-attention"], runs["gpt"], runs["label"], *tables) as found:
         yield found
@@ -43,13 +43,13 @@ def pixels(page: Any, selector: str) -> str:
     return page.eval_on_selector(selector, "canvas => canvas.toDataURL()")
 
 
-def test_alignments_of_two_runs_side_by_side(site: tuple[str, Desk], watched: Watched) -> None:
-    address, desk = site
+def test_alignments_of_two_runs_side_by_side(site: tuple[str, Session], watched: Watched) -> None:
+    address, session = site
     page = watched.open(address, view="alignment", run=0, text=TEXT, target="abc", **{"with": 1})
     page.wait_for_function("() => document.querySelectorAll('main canvas').length == 2")
     first, second = page.query_selector_all("main canvas")
     assert abs(first.bounding_box()["y"] - second.bounding_box()["y"]) < 2
-    weights = aligned(desk.runs[0].record(Given(TEXT, "abc"))).weights
+    weights = align(session.runs[0].record(ViewInput(TEXT, "abc"))).weights
     first.focus()
     for key in ["ArrowRight", *["ArrowRight"] * 3, "ArrowDown"]:  # the first goes to the corner
         page.keyboard.press(key)
@@ -58,33 +58,33 @@ def test_alignments_of_two_runs_side_by_side(site: tuple[str, Desk], watched: Wa
     page.wait_for_function("() => location.hash.includes('head=1')")
 
 
-def test_from_the_overview_to_a_head(site: tuple[str, Desk], watched: Watched) -> None:
-    address, desk = site
+def test_from_the_overview_to_a_head(site: tuple[str, Session], watched: Watched) -> None:
+    address, session = site
     page = watched.open(address, run=0, view="overview", text=TEXT, target="abc")
     assert page.locator("table.heads button").count() == 12
     page.get_by_role("button", name="Open decoder.1.cross, head 1").press("Enter")
     page.wait_for_selector("figure[data-picture=head]")
     assert "view=head&text=" in page.url.replace("&target=abc", "")
-    assert "look=decoder.1.cross&head=1" in page.url
+    assert "attention=decoder.1.cross&head=1" in page.url
     page.locator("figure[data-picture=head] canvas").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    look = desk.runs[0].record(Given(TEXT, "abc")).look("decoder.1.cross")
+    look = session.runs[0].record(ViewInput(TEXT, "abc")).map("decoder.1.cross")
     best, place = look.pattern[1, 1].max(-1)
     assert f"({int(place)}) {float(best):.3f}" in said(page, "“b” (1) looks at")
 
 
-def test_heads_of_two_runs_side_by_side(site: tuple[str, Desk], watched: Watched) -> None:
+def test_heads_of_two_runs_side_by_side(site: tuple[str, Session], watched: Watched) -> None:
     """Each with its own attention: where the second has none of that name, its first stands beside."""
     both = {"run": 0, "with": 1, "text": TEXT, "target": "abc"}
     page = watched.open(site[0], view="overview", **both)
     page.wait_for_function("() => document.querySelectorAll('table.heads').length == 2")
-    counts = [sum(len(look.pattern) for look in run.record(Given(TEXT, "abc")).looks) for run in site[1].runs[:2]]
+    counts = [sum(len(look.pattern) for look in run.record(ViewInput(TEXT, "abc")).maps) for run in site[1].runs[:2]]
     tables = page.locator("table.heads").all()
     assert [table.locator("button").count() for table in tables] == counts
-    page = watched.open(site[0], view="head", look="decoder.1.cross", head=1, **both)
+    page = watched.open(site[0], view="head", attention="decoder.1.cross", head=1, **both)
     page.wait_for_function("() => document.querySelectorAll('figure[data-picture=head]').length == 2")
-    other = site[1].runs[1].record(Given(TEXT, "abc")).looks[0]
+    other = site[1].runs[1].record(ViewInput(TEXT, "abc")).maps[0]
     titles = page.locator("main h3").all_text_contents()
     assert [title.partition(": ")[2] for title in titles] == ["decoder.1.cross, head 1", f"{other.name}, head 0"]
     page.locator("figure[data-picture=head] canvas").nth(1).focus()
@@ -93,7 +93,7 @@ def test_heads_of_two_runs_side_by_side(site: tuple[str, Desk], watched: Watched
     assert f"({int(place)}) {float(best):.3f}" in said(page, "(0) looks at")
 
 
-def test_hovering_isolates_a_token(site: tuple[str, Desk], watched: Watched) -> None:
+def test_hovering_isolates_a_token(site: tuple[str, Session], watched: Watched) -> None:
     page = watched.open(site[0], run=3, view="head", text="abcdef")
     page.wait_for_timeout(200)
     canvas = page.locator("figure[data-picture=head] canvas")
@@ -109,18 +109,18 @@ def test_hovering_isolates_a_token(site: tuple[str, Desk], watched: Watched) -> 
     assert pixels(page, "figure[data-picture=head] canvas") == before
 
 
-def test_typing_gives_an_answer(site: tuple[str, Desk], watched: Watched) -> None:
+def test_typing_gives_an_answer(site: tuple[str, Session], watched: Watched) -> None:
     page = watched.open(site[0], wait="textarea", run=2)
     page.fill("textarea[name=text]", TEXT)
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector("#answers .chances li")
-    assert page.text_content("#answers .answer") == f"{TEXT}│{site[1].runs[2].record(Given(TEXT)).answer}"
+    page.wait_for_selector("#answers .probabilities li")
+    assert page.text_content("#answers .answer") == f"{TEXT}│{site[1].runs[2].record(ViewInput(TEXT)).answer}"
     page.fill("textarea[name=text]", "another")
     page.click("text=Look")
     page.wait_for_function("() => document.querySelector('#answers .answer').textContent.startsWith('another')")
 
 
-def test_a_thousand_tokens_are_quick_and_smooth(site: tuple[str, Desk], watched: Watched) -> None:
+def test_a_thousand_tokens_are_quick_and_smooth(site: tuple[str, Session], watched: Watched) -> None:
     """The best of three: the machine may be busy with something else."""
     address, text = site[0], ("to be or not to be " * 60)[:1000]
     times = []
@@ -154,24 +154,24 @@ def test_a_thousand_tokens_are_quick_and_smooth(site: tuple[str, Desk], watched:
     assert sum("/head?" in request for request in watched.requests) < 3 * 20  # only what is on screen is asked for
 
 
-def test_a_map_of_a_long_text_is_made_small(site: tuple[str, Desk], watched: Watched) -> None:
+def test_a_map_of_a_long_text_is_made_small(site: tuple[str, Session], watched: Watched) -> None:
     page = watched.open(site[0], run=2, view="head", mode="map", text="to be " * 100)
     assert page.text_content("main .faint").startswith("each point is the mean of a patch of 1.2 × 1.2")
 
 
-def test_a_changed_cell_moves_the_prediction(site: tuple[str, Desk], watched: Watched) -> None:
-    page = watched.open(site[0], wait="#rests .answer", run=5)
-    before = page.text_content("#rests .answer")
-    assert page.locator("#rests table").count() == 2
+def test_a_changed_cell_moves_the_prediction(site: tuple[str, Session], watched: Watched) -> None:
+    page = watched.open(site[0], wait="#explanations .answer", run=5)
+    before = page.text_content("#explanations .answer")
+    assert page.locator("#explanations table").count() == 2
     page.fill("input[name=area]", "180")
-    page.wait_for_selector("#rests p.moved")
-    assert page.text_content("#rests p.moved") == f"before: {before}"
+    page.wait_for_selector("#explanations p.moved")
+    assert page.text_content("#explanations p.moved") == f"before: {before}"
     row = json.loads(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('row')"))
-    found = site[1].runs[5].record(Given(row=row))
+    found = site[1].runs[5].record(ViewInput(row=row))
     assert row["area"] == "180"
-    assert page.text_content("#rests .answer") == found.told
-    assert page.text_content("#rests tbody tr:first-child th") == found.columns[0][0]
-    assert page.locator("#rests tbody").nth(1).locator("tr").count() == len(found.rows)
+    assert page.text_content("#explanations .answer") == found.summary
+    assert page.text_content("#explanations tbody tr:first-child th") == found.columns[0][0]
+    assert page.locator("#explanations tbody").nth(1).locator("tr").count() == len(found.rows)
 
 
 def test_training_is_drawn_and_goes_on(tmp_path: Path, watched: Watched) -> None:
@@ -184,50 +184,50 @@ def test_training_is_drawn_and_goes_on(tmp_path: Path, watched: Watched) -> None
         page = watched.open(address)
         assert page.locator("main figure canvas").count() == 3
         assert "one (running)" in page.text_content("main ul")
-        folders[0].log(**{**line, "step": 2, "loss": 0.125, "rate": 0.01, "lr_adamw": 0.005, "sample": NASTY})
+        folders[0].log(**{**line, "step": 2, "loss": 0.125, "lr": 0.01, "lr_adamw": 0.005, "sample": NASTY})
         page.wait_for_function("() => document.querySelector('main table').textContent.includes('0.125 at step 2')")
         page.locator("main figure canvas").first.focus()
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
         assert f"{tmp_path / 'one'} training loss 0.125" in said(page, "step 2")
         assert page.text_content(".sample") == NASTY
-        label = page.get_attribute("figure[data-picture=training-rate] canvas", "aria-label")
+        label = page.get_attribute("figure[data-picture=training-lr] canvas", "aria-label")
         assert label.startswith("learning rate (thin: of the rest) over steps; last values: ")
         assert label.endswith("one learning rate 0.01; " + f"{tmp_path / 'one'} learning rate of the rest 0.005")
     folders[0].__exit__()
 
 
-def test_positions_are_drawn(site: tuple[str, Desk], watched: Watched) -> None:
+def test_positions_are_drawn(site: tuple[str, Session], watched: Watched) -> None:
     page = watched.open(site[0], run=2, view="positions")
     assert "Rotary" in page.text_content("main .faint")
     page.locator("main canvas").focus()
     page.keyboard.press("ArrowRight")
-    assert said(page, "place 0") == "place 0, number of the vector 0: 1"
+    assert said(page, "position 0") == "position 0, dimension 0: 1"
 
 
-def test_what_is_typed_never_becomes_markup(site: tuple[str, Desk], watched: Watched) -> None:
-    page = watched.open(site[0], run=3, view="overview", text=NASTY, look=NASTY, token=NASTY, mode=NASTY)
+def test_what_is_typed_never_becomes_markup(site: tuple[str, Session], watched: Watched) -> None:
+    page = watched.open(site[0], run=3, view="overview", text=NASTY, attention=NASTY, token=NASTY, mode=NASTY)
     assert page.locator("img").count() == 0
     assert any(NASTY in one for one in page.locator("#answers li").all_text_contents())
-    page = watched.open(site[0], wait="#rests .answer", run=4, row=json.dumps({"city": NASTY}))
+    page = watched.open(site[0], wait="#explanations .answer", run=4, row=json.dumps({"city": NASTY}))
     assert page.locator("img").count() == 0
-    assert page.locator("#rests b").count() == 0
+    assert page.locator("#explanations b").count() == 0
 
 
-def test_broken_links_end_well(site: tuple[str, Desk], watched: Watched) -> None:
+def test_broken_links_end_well(site: tuple[str, Session], watched: Watched) -> None:
     page = watched.open(site[0], wait="main p", run=99, view="nonsense", head="x", row="{", **{"with": 98})
     assert page.text_content("main p").startswith("Type something above")
 
 
-def test_mistakes_are_told_on_the_page(site: tuple[str, Desk], watched: Watched) -> None:
-    page = watched.open(site[0], wait="#rests .answer", run=4)
+def test_mistakes_are_told_on_the_page(site: tuple[str, Session], watched: Watched) -> None:
+    page = watched.open(site[0], wait="#explanations .answer", run=4)
     page.fill("input[name=area]", "wide")
     page.wait_for_selector("#trouble:not([hidden])")
     assert "'wide' is not a number" in page.text_content("#trouble")
     watched.complaints = [told for told in watched.complaints if "status of 400" not in told]  # the browser's own line
 
 
-def test_pictures_are_saved(site: tuple[str, Desk], watched: Watched, tmp_path: Path) -> None:
+def test_pictures_are_saved(site: tuple[str, Session], watched: Watched, tmp_path: Path) -> None:
     views = [("alignment", 0, ""), ("overview", 0, ""), ("head", 2, "lines"), ("head", 2, "map"), ("positions", 2, "")]
     for view, run, mode in views:
         page = watched.open(site[0], run=run, view=view, text=NASTY, mode=mode)
@@ -243,10 +243,10 @@ def test_pictures_are_saved(site: tuple[str, Desk], watched: Watched, tmp_path: 
         assert len(list(drawn)) > 10
 
 
-def test_tables_are_saved(site: tuple[str, Desk], watched: Watched, tmp_path: Path) -> None:
+def test_tables_are_saved(site: tuple[str, Session], watched: Watched, tmp_path: Path) -> None:
     row = {"area": "120", "city": NASTY}
-    page = watched.open(site[0], wait="#rests .answer", run=4, row=json.dumps(row))
-    found = site[1].runs[4].record(Given(row=row))
+    page = watched.open(site[0], wait="#explanations .answer", run=4, row=json.dumps(row))
+    found = site[1].runs[4].record(ViewInput(row=row))
     columns, rows = (page.locator("[data-save=csv]").nth(place) for place in (0, 1))
     for button, name in ((columns, "columns"), (rows, "rows")):
         with page.expect_download() as coming:
@@ -264,8 +264,8 @@ def test_tables_are_saved(site: tuple[str, Desk], watched: Watched, tmp_path: Pa
     )
 
 
-def test_a_link_leads_back(site: tuple[str, Desk], watched: Watched) -> None:
-    where = {"look": "decoder.0.cross", "head": 1, "token": "query-2"}
+def test_a_link_leads_back(site: tuple[str, Session], watched: Watched) -> None:
+    where = {"attention": "decoder.0.cross", "head": 1, "token": "query-2"}
     page = watched.open(site[0], run=0, view="head", text=TEXT, target="abc", **where)
     said(page, "“c” (2) looks at")
     page.select_option("select[name=as]", "map")
@@ -278,7 +278,7 @@ def test_a_link_leads_back(site: tuple[str, Desk], watched: Watched) -> None:
     assert page.input_value("textarea[name=text]") == TEXT
 
 
-def test_keyboard_and_labels(site: tuple[str, Desk], watched: Watched) -> None:
+def test_keyboard_and_labels(site: tuple[str, Session], watched: Watched) -> None:
     page = watched.open(site[0], run=0, view="alignment", text=TEXT)
     page.locator("[role=tab][aria-selected=true]").focus()
     page.keyboard.press("ArrowRight")
@@ -289,13 +289,13 @@ def test_keyboard_and_labels(site: tuple[str, Desk], watched: Watched) -> None:
         assert page.evaluate(NAMELESS) == [], view
     watched.open(site[0], wait="input[name=groups]", run=0, view="training")
     assert page.evaluate(NAMELESS) == []
-    watched.open(site[0], wait="#rests .answer", run=4)
+    watched.open(site[0], wait="#explanations .answer", run=4)
     assert page.evaluate(NAMELESS) == []
     page.evaluate("document.querySelector('.cells select').closest('label').querySelector('span').remove()")
     assert len(page.evaluate(NAMELESS)) == 1, "what can be chosen is no name"
 
 
-def test_light_and_dark(site: tuple[str, Desk], watched: Watched) -> None:
+def test_light_and_dark(site: tuple[str, Session], watched: Watched) -> None:
     page = watched.open(site[0], run=2, view="head", text=TEXT)
     paper = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(paper) == "rgb(255, 255, 255)"
@@ -308,10 +308,10 @@ def test_an_exported_file_opens_from_the_disk(
     runs: Runs, tables: tuple[Path, Path], watched: Watched, tmp_path: Path, name: str
 ) -> None:
     run = tables[0] if name == "classes" else runs[name]
-    given = Given(row={"area": "120"}) if name == "classes" else Given(NASTY)
+    given = ViewInput(row={"area": "120"}) if name == "classes" else ViewInput(NASTY)
     file = tmp_path / "out.html"
-    file.write_text(export_page(Desk([Shown(run)]), given), encoding="utf-8")
-    page = watched.open(file.as_uri(), wait="#rests .answer" if name == "classes" else "main canvas")
+    file.write_text(export_page(Session([OpenRun(run)]), given), encoding="utf-8")
+    page = watched.open(file.as_uri(), wait="#explanations .answer" if name == "classes" else "main canvas")
     tabs = page.locator("[role=tab]").all_text_contents()
     for tab in tabs:
         page.click(f"[role=tab]:text-is('{tab}')")
@@ -325,7 +325,7 @@ def test_an_exported_file_opens_from_the_disk(
         said(page, "“<” (0) looks at “<” (0) 1.000")
 
 
-def test_a_page_of_another_site_cannot_read(site: tuple[str, Desk], browser: Any) -> None:
+def test_a_page_of_another_site_cannot_read(site: tuple[str, Session], browser: Any) -> None:
     """A script elsewhere asks this server, as a malicious page would."""
     page = browser.new_page()
     page.route("http://evil.example/", lambda route: route.fulfill(body="<p>evil", content_type="text/html"))
@@ -335,14 +335,14 @@ def test_a_page_of_another_site_cannot_read(site: tuple[str, Desk], browser: Any
     assert got == "refused"
 
 
-def test_patterns_on_the_page_are_those_of_the_model(site: tuple[str, Desk], watched: Watched) -> None:
+def test_patterns_on_the_page_are_those_of_the_model(site: tuple[str, Session], watched: Watched) -> None:
     """The numbers as the page itself unpacks them."""
     page = watched.open(site[0], run=2, view="head", text=TEXT)
     answer = page.evaluate(
         """async () => { const { ask, recordInput, unpack } = await import('/page/source.js');
         const { id } = await recordInput(2, { text: 'to be, or not' });
-        const head = await ask(`api/recordings/${id}/head`, { look: 'decoder.1.attend', head: 1 });
+        const head = await ask(`api/recordings/${id}/head`, { attention: 'decoder.1.attend', head: 1 });
         return Array.from(unpack(head.weights).values); }"""
     )
-    look = site[1].runs[2].record(Given(TEXT)).look("decoder.1.attend")
+    look = site[1].runs[2].record(ViewInput(TEXT)).map("decoder.1.attend")
     assert (torch.tensor(answer).view(len(TEXT), len(TEXT)) - look.pattern[1]).abs().max() <= 1e-6

@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from regard.view.answers import Desk
 from regard.view.export import export_page
 from regard.view.image_file import ImageFile
-from regard.view.pictures.image import on_patches
-from regard.view.recording import Given
-from regard.view.shown import Shown
+from regard.view.pictures.image import patch_weights
+from regard.view.recording import ViewInput
+from regard.view.session import Session
+from regard.view.shown import OpenRun
 from tests.view.browser import NAMELESS, Watched, served
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY, picture
@@ -24,58 +24,61 @@ CANVAS = "figure[data-picture=image] canvas"
 
 
 @pytest.fixture(scope="module")
-def site(runs: Runs) -> Iterator[tuple[str, Desk]]:
+def site(runs: Runs) -> Iterator[tuple[str, Session]]:
     with served(runs["image-token"], runs["image-query"], runs["image-mean"]) as found:
         yield found
 
 
 def give(page: Any, name: str = "a.png", data: bytes = FILE.data) -> None:
-    page.set_input_files("input[name=picture]", {"name": name, "mimeType": "image/png", "buffer": data})
+    """Choose a file, as a user would in the dialog."""
+    page.set_input_files("input[name=image]", {"name": name, "mimeType": "image/png", "buffer": data})
 
 
-def strongest(desk: Desk, run: int, look: str, viewer: int, head: int | None = None) -> str:
-    weights = on_patches(desk.runs[run].record(Given(image=FILE)), look, head)[viewer]
+def strongest(session: Session, run: int, look: str, viewer: int, head: int | None = None) -> str:
+    weights = patch_weights(session.runs[run].record(ViewInput(image=FILE)), look, head)[viewer]
     best = int(weights.argmax())
     return f"looks at row {best // 3 + 1}, column {best % 3 + 1} ({float(weights[best]):.3f})"
 
 
-def test_a_chosen_file_a_clicked_patch_and_the_link_back(site: tuple[str, Desk], watched: Watched) -> None:
-    address, desk = site
-    page = watched.open(address, wait="input[name=picture]", run=0)
+def test_a_chosen_file_a_clicked_patch_and_the_link_back(site: tuple[str, Session], watched: Watched) -> None:
+    address, session = site
+    page = watched.open(address, wait="input[name=image]", run=0)
     assert page.text_content("main p").startswith("Choose a picture above")
     give(page)
     page.wait_for_selector(CANVAS)
-    assert page.text_content("#answers .answer") == desk.runs[0].record(Given(image=FILE)).answer
-    said(page, "the class token " + strongest(desk, 0, "encoder.1.attend", 0))
+    assert page.text_content("#answers .answer") == session.runs[0].record(ViewInput(image=FILE)).answer
+    said(page, "the class token " + strongest(session, 0, "encoder.1.attend", 0))
     box = page.locator(CANVAS).bounding_box()
     tile = (box["width"] - 24) / 3
     page.mouse.click(box["x"] + tile * 0.5, box["y"] + 20 + tile * 5 / 6)  # the last row, the middle column
-    said(page, "row 3, column 2 " + strongest(desk, 0, "encoder.1.attend", 8))
+    said(page, "row 3, column 2 " + strongest(session, 0, "encoder.1.attend", 8))
     page.locator(CANVAS).focus()
     page.keyboard.press("ArrowUp")
-    said(page, "row 2, column 2 " + strongest(desk, 0, "encoder.1.attend", 5))
+    said(page, "row 2, column 2 " + strongest(session, 0, "encoder.1.attend", 5))
     page.select_option("select[name=attention]", "encoder.0.attend")
     page.select_option("select[name=head]", "1")
-    said(page, "row 2, column 2 " + strongest(desk, 0, "encoder.0.attend", 5, head=1))
+    said(page, "row 2, column 2 " + strongest(session, 0, "encoder.0.attend", 5, head=1))
     link = page.url
     page.goto("about:blank")
     page.goto(link)
     page.wait_for_selector(CANVAS)
-    said(page, "row 2, column 2 " + strongest(desk, 0, "encoder.0.attend", 5, head=1))
+    said(page, "row 2, column 2 " + strongest(session, 0, "encoder.0.attend", 5, head=1))
     assert page.url == link
     page.locator(CANVAS).focus()
     page.keyboard.press("Escape")
-    said(page, "the class token " + strongest(desk, 0, "encoder.0.attend", 0, head=1))
+    said(page, "the class token " + strongest(session, 0, "encoder.0.attend", 0, head=1))
 
 
-def test_two_runs_on_one_picture_and_every_view_of_it(site: tuple[str, Desk], watched: Watched, tmp_path: Path) -> None:
-    address, desk = site
-    desk.keep(FILE)
-    page = watched.open(address, run=1, picture=FILE.digest, **{"with": 2})
+def test_two_runs_on_one_picture_and_every_view_of_it(
+    site: tuple[str, Session], watched: Watched, tmp_path: Path
+) -> None:
+    address, session = site
+    session.keep_image(FILE)
+    page = watched.open(address, run=1, image=FILE.digest, **{"with": 2})
     page.wait_for_function("() => document.querySelectorAll('main canvas').length == 2")
     first, second = (one.bounding_box() for one in page.query_selector_all("main canvas"))
     assert abs(first["y"] - second["y"]) < 2
-    said(page, "the learned query " + strongest(desk, 1, "pool.look", 0))
+    said(page, "the learned query " + strongest(session, 1, "pool.look", 0))
     for kind in ("png", "svg"):
         with page.expect_download() as coming:
             page.locator(f"[data-save={kind}]").first.click()
@@ -91,25 +94,30 @@ def test_two_runs_on_one_picture_and_every_view_of_it(site: tuple[str, Desk], wa
     said(page, "“1,1” (0) looks at")
 
 
-def test_bad_and_huge_files_are_told_and_change_nothing(site: tuple[str, Desk], watched: Watched) -> None:
-    address, desk = site
-    desk.keep(FILE)
-    page = watched.open(address, run=0, picture=FILE.digest)
+def test_bad_and_huge_files_are_told_and_change_nothing(
+    site: tuple[str, Session], watched: Watched, tmp_path: Path
+) -> None:
+    address, session = site
+    big = tmp_path / "big.png"
+    with big.open("wb") as file:
+        file.truncate(32 * 2**20 + 1)  # from the disk: through the protocol of playwright it would take a minute
+    session.keep_image(FILE)
+    page = watched.open(address, run=0, image=FILE.digest)
     for name, data, told in (
         (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is no image that can be read"),
-        ("big.png", bytes(32 * 2**20 + 1), "big.png: has 33,554,433 bytes, more than 33,554,432"),
+        (None, big, "big.png: has 33,554,433 bytes, more than 33,554,432"),
     ):
-        give(page, name, data)
+        page.set_input_files("input[name=image]", data) if name is None else give(page, name, data)
         page.wait_for_function("words => document.getElementById('trouble').textContent == words", arg=told)
-        assert f"picture={FILE.digest}" in page.url
+        assert f"image={FILE.digest}" in page.url
         assert page.locator(CANVAS).count() == 1
     assert page.locator("img").count() == 0
     watched.complaints = [told for told in watched.complaints if "status of 400" not in told]  # the browser's own line
 
 
-def test_a_link_to_a_picture_that_is_gone_says_so(site: tuple[str, Desk], watched: Watched) -> None:
-    page = watched.open(site[0], wait="#trouble:not([hidden])", run=0, picture="0123456789abcdef0123")
-    assert page.text_content("#trouble") == "picture 0123456789abcdef: is no longer kept; choose the file again"
+def test_a_link_to_a_picture_that_is_gone_says_so(site: tuple[str, Session], watched: Watched) -> None:
+    page = watched.open(site[0], wait="#trouble:not([hidden])", run=0, image="0123456789abcdef0123")
+    assert page.text_content("#trouble") == "image 0123456789abcdef: no longer in memory; choose the file again"
     assert page.locator("main canvas").count() == 0
     watched.complaints = [told for told in watched.complaints if "status of 400" not in told]  # the browser's own line
     give(page)
@@ -117,8 +125,8 @@ def test_a_link_to_a_picture_that_is_gone_says_so(site: tuple[str, Desk], watche
     assert page.text_content("#trouble") == ""
 
 
-def test_a_dropped_file_is_looked_at(site: tuple[str, Desk], watched: Watched) -> None:
-    page = watched.open(site[0], wait="input[name=picture]", run=2)
+def test_a_dropped_file_is_looked_at(site: tuple[str, Session], watched: Watched) -> None:
+    page = watched.open(site[0], wait="input[name=image]", run=2)
     page.evaluate(
         """data => { const files = new DataTransfer();
         const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
@@ -133,8 +141,8 @@ def test_a_dropped_file_is_looked_at(site: tuple[str, Desk], watched: Watched) -
 
 def test_an_exported_image_opens_from_the_disk(runs: Runs, watched: Watched, tmp_path: Path) -> None:
     file = tmp_path / "out.html"
-    desk = Desk([Shown(runs["image-query"])])
-    file.write_text(export_page(desk, Given(image=FILE)), encoding="utf-8")
+    session = Session([OpenRun(runs["image-query"])])
+    file.write_text(export_page(session, ViewInput(image=FILE)), encoding="utf-8")
     page = watched.open(file.as_uri(), wait=CANVAS)
     for tab in page.locator("[role=tab]").all_text_contents():
         page.click(f"[role=tab]:text-is('{tab}')")
@@ -142,5 +150,5 @@ def test_an_exported_image_opens_from_the_disk(runs: Runs, watched: Watched, tmp
         assert page.text_content("#trouble") == "", tab
     page.click("[role=tab]:text-is('Image')")
     page.select_option("select[name=attention]", "encoder.0.attend")
-    said(page, strongest(desk, 0, "encoder.0.attend", 0))
-    assert page.locator("input[name=picture]").count() == 0
+    said(page, strongest(session, 0, "encoder.0.attend", 0))
+    assert page.locator("input[name=image]").count() == 0

@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
-from regard.cli.look import runs_in
-from regard.view.shown import Shown
+from regard.cli.view import runs_in
+from regard.view.shown import OpenRun
 from tests.view.browser import Watched, served
 from tests.view.conftest import Runs
 from tests.view.studies import save_study
@@ -44,7 +44,7 @@ def test_seeds_of_a_study_are_one_group_and_groups_are_chosen(runs: Runs, tmp_pa
         told = said(page, "step 10")
         assert "base training loss 1.5 (1 to 2, 2 seeds)" in told
         assert "g training loss 12 (8 to 16, 2 seeds)" in told
-        assert page.locator("figure[data-picture=training-rate]").count() == 1
+        assert page.locator("figure[data-picture=training-lr]").count() == 1
         assert page.locator("figure[data-picture=training-lr_multiplier]").count() == 0
 
 
@@ -101,8 +101,8 @@ def test_curves_are_saved_with_what_their_colours_mean(runs: Runs, tmp_path: Pat
 
 def test_describing_a_study_loads_no_weights(runs: Runs, tmp_path: Path) -> None:
     study = save_study(tmp_path / "study", runs["gpt"], ("base", "no-norm"))
-    told = [Shown(run).describe() for run in runs_in(study)]
+    told = [OpenRun(run).describe() for run in runs_in(study)]
     assert [(one["study"], one["variant"]) for one in told] == [("study", "base")] * 2 + [("study", "no-norm")] * 2
     assert all(one["kind"] == "text" and "parameters" in one["model"] and not one["problem"] for one in told)
-    assert told[0]["model"] == Shown(runs["gpt"]).describe()["model"]
-    assert Shown(runs["gpt"]).describe()["study"] is None
+    assert told[0]["model"] == OpenRun(runs["gpt"]).describe()["model"]
+    assert OpenRun(runs["gpt"]).describe()["study"] is None

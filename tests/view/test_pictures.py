@@ -18,11 +18,11 @@ from regard.core.errors import ConfigError, UserError
 from regard.models import GPT
 from regard.parts.positions import ALiBi, Learned, NoPosition, Rotary, Shaw, Sinusoid, T5Bias
 from regard.store import METRICS, RunFolder
-from regard.view.pictures import align_picture, aligned, head_picture, overview_picture, position_pictures
-from regard.view.pictures.training import thinned, training_picture
-from regard.view.pictures.values import packed, shrunk
+from regard.view.pictures import align, alignment_picture, head_picture, overview_picture, position_pictures
+from regard.view.pictures.training import thin, training_picture
+from regard.view.pictures.values import downsample, encode_matrix
 from regard.view.record import record
-from regard.view.recording import Given
+from regard.view.recording import ViewInput
 from tests.view.conftest import Runs
 
 TEXT = "to be, or not to be"
@@ -36,15 +36,15 @@ def unpacked(picture: dict[str, Any]) -> Tensor:
 
 
 def test_a_head_is_what_was_heard_to_the_bit(runs: Runs) -> None:
-    recording = record(regard.load(runs["transformer"]), Given(TEXT))
-    for look in recording.looks:
+    recording = record(regard.load(runs["transformer"]), ViewInput(TEXT))
+    for look in recording.maps:
         for head in range(2):
             picture = json.loads(json.dumps(head_picture(recording, look.name, head)))
             assert torch.equal(unpacked(picture["weights"]), look.pattern[head])
             assert picture["labels"] == {"queries": list(look.queries), "keys": list(look.keys)}
     part = head_picture(recording, "encoder.0.attend", 1, first=3, last=5)
     assert part["first"] == 3
-    assert torch.equal(unpacked(part["weights"]), recording.looks[0].pattern[1, 3:5])
+    assert torch.equal(unpacked(part["weights"]), recording.maps[0].pattern[1, 3:5])
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_head_is_what_was_heard_to_the_bit(runs: Runs) -> None:
     ],
 )
 def test_heads_that_are_not_there_are_named(runs: Runs, asked: tuple[Any, ...], told: str) -> None:
-    recording = record(regard.load(runs["transformer"]), Given(TEXT))
+    recording = record(regard.load(runs["transformer"]), ViewInput(TEXT))
     with pytest.raises(ConfigError, match=told):
         head_picture(recording, *asked)
 
@@ -66,7 +66,7 @@ def test_heads_that_are_not_there_are_named(runs: Runs, asked: tuple[Any, ...], 
 @given(rows=some.integers(1, 40), columns=some.integers(1, 40), most=some.integers(1, 12))
 def test_small_maps_are_means_of_patches(rows: int, columns: int, most: int) -> None:
     whole = torch.rand(2, rows, columns)
-    small = shrunk(whole, most)
+    small = downsample(whole, most)
     assert small.shape == (2, min(rows, most), min(columns, most))
 
     def patch(place: int, count: int, size: int) -> range:
@@ -80,32 +80,32 @@ def test_small_maps_are_means_of_patches(rows: int, columns: int, most: int) -> 
 
 
 def test_an_overview_has_every_head(runs: Runs) -> None:
-    recording = record(regard.load(runs["gpt"]), Given("x" * 50))
-    looks = overview_picture(recording, most=8)["looks"]
-    assert [(look["name"], look["queries"], len(look["maps"])) for look in looks] == [
+    recording = record(regard.load(runs["gpt"]), ViewInput("x" * 50))
+    maps = overview_picture(recording, max_size=8)["maps"]
+    assert [(one["name"], one["queries"], len(one["weights"])) for one in maps] == [
         ("decoder.0.attend", 50, 2), ("decoder.1.attend", 50, 2),
     ]  # fmt: skip
-    assert unpacked(looks[0]["maps"][0]).shape == (8, 8)
+    assert unpacked(maps[0]["weights"][0]).shape == (8, 8)
 
 
 def test_alignment_is_the_mean_of_the_looks_at_the_source(runs: Runs) -> None:
-    recording = record(regard.load(runs["transformer"]), Given(TEXT, "abc"))
-    across = [look.pattern for look in recording.looks if look.part == "across"]
-    torch.testing.assert_close(aligned(recording).weights, torch.stack(across).mean((0, 1)))
-    one = aligned(recording, "decoder.1.cross", 1)
+    recording = record(regard.load(runs["transformer"]), ViewInput(TEXT, "abc"))
+    across = [look.pattern for look in recording.maps if look.part == "cross"]
+    torch.testing.assert_close(align(recording).weights, torch.stack(across).mean((0, 1)))
+    one = align(recording, "decoder.1.cross", 1)
     assert torch.equal(one.weights, across[1][1])
     assert one.target == ("a", "b", "c", "⟨end⟩")
-    assert unpacked(align_picture(recording)["weights"]).shape == (4, len(TEXT) + 1)
-    with pytest.raises(ConfigError, match="does not look at the source"):
-        aligned(recording, "encoder.0.attend")
+    assert unpacked(alignment_picture(recording)["weights"]).shape == (4, len(TEXT) + 1)
+    with pytest.raises(ConfigError, match="does not attend to the source"):
+        align(recording, "encoder.0.attend")
     with pytest.raises(ConfigError, match="head 7: there are 2"):
-        aligned(recording, head=7)
+        align(recording, head=7)
 
 
 def test_source_and_target_in_one_text_align_too(runs: Runs) -> None:
-    recording = record(regard.load(runs["decoder-only"]), Given("abcd", "xyz"))
-    found = aligned(recording)
-    both = torch.stack([look.pattern for look in recording.looks]).mean((0, 1))
+    recording = record(regard.load(runs["decoder-only"]), ViewInput("abcd", "xyz"))
+    found = align(recording)
+    both = torch.stack([look.pattern for look in recording.maps]).mean((0, 1))
     assert found.source == ("a", "b", "c", "d", "⟨end⟩")
     assert found.target == ("x", "y", "z", "⟨end⟩")
     assert torch.equal(found.weights, both[5:, :5])
@@ -113,9 +113,9 @@ def test_source_and_target_in_one_text_align_too(runs: Runs) -> None:
 
 def test_without_attention_there_is_no_alignment(runs: Runs) -> None:
     with pytest.raises(UserError, match="no alignment: this model has no attention"):
-        aligned(record(regard.load(runs["rnn"]), Given(TEXT)))
+        align(record(regard.load(runs["rnn"]), ViewInput(TEXT)))
     with pytest.raises(UserError, match="reads no source"):
-        aligned(record(regard.load(runs["gpt"]), Given(TEXT)))
+        align(record(regard.load(runs["gpt"]), ViewInput(TEXT)))
 
 
 def maps_of(position: Any) -> list[Tensor]:
@@ -179,7 +179,7 @@ def test_a_run_is_running_while_its_folder_is_held(tmp_path: Path) -> None:
 @given(values=some.lists(some.floats(-1e6, 1e6), min_size=1, max_size=400), most=some.integers(4, 60))
 def test_thinning_keeps_ends_and_spikes(values: list[float], most: int) -> None:
     points = [(step, None, value) for step, value in enumerate(values)]
-    kept = thinned(points, most)
+    kept = thin(points, most)
     assert len(kept) <= max(most, 1) + 2
     assert kept[-1] == points[-1]
     assert kept == sorted(set(kept))
@@ -188,4 +188,4 @@ def test_thinning_keeps_ends_and_spikes(values: list[float], most: int) -> None:
 
 
 def test_numbers_are_little_end_first() -> None:
-    assert base64.b64decode(packed(torch.tensor([[1.0]]))["values"]) == b"\x00\x00\x80\x3f"
+    assert base64.b64decode(encode_matrix(torch.tensor([[1.0]]))["values"]) == b"\x00\x00\x80\x3f"

@@ -14,8 +14,8 @@ from regard.tasks.targets import attention
 from regard.text import Gaps
 from regard.view import record as module
 from regard.view.record import record
-from regard.view.recording import Given, Recording
-from regard.view.rest import _notes
+from regard.view.recording import Recording, ViewInput
+from regard.view.row_explanation import _merge_notes
 from tests.view.conftest import Runs
 
 TEXT = "to be, or not"
@@ -42,10 +42,10 @@ def heard_by(run: Run, name: str, text: str, answer: str) -> dict[str, torch.Ten
 def test_patterns_are_those_that_listen_hears(runs: Runs, name: str) -> None:
     run = regard.load(runs[name])
     text = TEXT[:10] if name == "short" else TEXT
-    found = record(run, Given(text))
+    found = record(run, ViewInput(text))
     heard = heard_by(run, name, text, found.answer)
-    assert {f"{look.name}.pattern" for look in found.looks} == set(heard)
-    for look in found.looks:
+    assert {f"{look.name}.pattern" for look in found.maps} == set(heard)
+    for look in found.maps:
         pattern = heard[f"{look.name}.pattern"][0]
         assert look.pattern.shape == (len(pattern), len(look.queries), len(look.keys))
         torch.testing.assert_close(look.pattern, pattern, rtol=0, atol=1e-6)
@@ -54,7 +54,7 @@ def test_patterns_are_those_that_listen_hears(runs: Runs, name: str) -> None:
 
 def test_answers_are_those_of_the_run(runs: Runs) -> None:
     def answer(name: str, text: str) -> str:
-        return record(regard.load(runs[name]), Given(text)).answer
+        return record(regard.load(runs[name]), ViewInput(text)).answer
 
     assert answer("transformer", TEXT) == regard.load(runs["transformer"]).translate([TEXT])[0]
     assert answer("label", TEXT) == regard.load(runs["label"]).classify([TEXT])[0]
@@ -64,55 +64,55 @@ def test_answers_are_those_of_the_run(runs: Runs) -> None:
 
 
 def test_chances_are_probabilities_and_come_in_order(runs: Runs) -> None:
-    labels = record(regard.load(runs["label"]), Given(TEXT)).chances
-    assert sum(chance for _, chance in labels) == pytest.approx(1, abs=1e-5)
-    names, chances = regard.load(runs["label"]).label_chances([TEXT])
-    assert dict(labels) == pytest.approx(dict(zip(names, chances[0].tolist(), strict=True)), abs=1e-5)
+    labels = record(regard.load(runs["label"]), ViewInput(TEXT)).probabilities
+    assert sum(probability for _, probability in labels) == pytest.approx(1, abs=1e-5)
+    names, probabilities = regard.load(runs["label"]).label_chances([TEXT])
+    assert dict(labels) == pytest.approx(dict(zip(names, probabilities[0].tolist(), strict=True)), abs=1e-5)
     for name in ("gpt", "label"):
-        found = [chance for _, chance in record(regard.load(runs[name]), Given(TEXT)).chances]
+        found = [probability for _, probability in record(regard.load(runs[name]), ViewInput(TEXT)).probabilities]
         assert found == sorted(found, reverse=True)
 
 
 def test_a_target_that_is_given_is_the_one_that_is_drawn(runs: Runs) -> None:
-    found = record(regard.load(runs["transformer"]), Given("abc", "xy z"))
+    found = record(regard.load(runs["transformer"]), ViewInput("abc", "xy z"))
     assert found.answer == "xy z"
-    across = next(look for look in found.looks if look.part == "across")
+    across = next(look for look in found.maps if look.part == "cross")
     assert across.queries == ("x", "y", "␣", "z", "⟨end⟩")
     assert across.keys == ("a", "b", "c", "⟨end⟩")
-    own = found.look("decoder.0.attend")
+    own = found.map("decoder.0.attend")
     assert own is not None
     assert own.keys == ("⟨start⟩", "x", "y", "␣", "z")
 
 
 def test_attention_to_slots_is_labelled_as_such(runs: Runs) -> None:
-    found = record(regard.load(runs["slots"]), Given(TEXT))
-    assert found.looks[0].keys == found.looks[0].queries
-    assert found.looks[1].keys[0] == "slot 1"
+    found = record(regard.load(runs["slots"]), ViewInput(TEXT))
+    assert found.maps[0].keys == found.maps[0].queries
+    assert found.maps[1].keys[0] == "slot 1"
 
 
 def test_a_document_is_read_as_far_as_the_summariser_reads_it(runs: Runs) -> None:
-    found = record(regard.load(runs["summariser"]), Given("a document of many letters"))
-    assert found.looks[0].queries == (*"a␣docume", "⟨end⟩")
+    found = record(regard.load(runs["summariser"]), ViewInput("a document of many letters"))
+    assert found.maps[0].queries == (*"a␣docume", "⟨end⟩")
     assert found.notes == ("only the first 8 of 26 tokens are read",)
     assert found.answer == regard.load(runs["summariser"]).summarise(["a document of many letters"])[0]
 
 
 def test_a_model_without_attention_says_so(runs: Runs) -> None:
-    found = record(regard.load(runs["rnn"]), Given(TEXT))
-    assert not found.looks
+    found = record(regard.load(runs["rnn"]), ViewInput(TEXT))
+    assert not found.maps
     assert "has no attention" in found.notes[0]
 
 
 def test_learned_places_end_where_they_end(runs: Runs) -> None:
     run = regard.load(runs["short"])
-    assert len(record(run, Given("a" * 12)).answer) <= 1
-    with pytest.raises(UserError, match=r"13 places, the table of positions 12"):
-        record(run, Given("a" * 13))
+    assert len(record(run, ViewInput("a" * 12)).answer) <= 1
+    with pytest.raises(UserError, match=r"13 positions, the table of positions 12"):
+        record(run, ViewInput("a" * 13))
 
 
 def test_an_empty_text_is_no_error(runs: Runs) -> None:
     for name in ("transformer", "gpt", "label", "fill"):
-        assert isinstance(record(regard.load(runs[name]), Given("")), Recording)
+        assert isinstance(record(regard.load(runs[name]), ViewInput("")), Recording)
 
 
 def test_a_text_whose_patterns_fill_the_memory_is_refused_before_it_is_read(
@@ -120,24 +120,24 @@ def test_a_text_whose_patterns_fill_the_memory_is_refused_before_it_is_read(
 ) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 4 * 4 * 100**2)  # two layers of two heads over a hundred tokens
     run = regard.load(runs["gpt"])
-    assert record(run, Given("a" * 100)).bytes == 4 * 4 * 100**2
+    assert record(run, ViewInput("a" * 100)).bytes == 4 * 4 * 100**2
     with pytest.raises(UserError, match="101 tokens; the patterns of at most 100"):
-        record(run, Given("a" * 101))
+        record(run, ViewInput("a" * 101))
 
 
 def test_a_model_that_nobody_records_is_named(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(module.RECORDERS, GPT)
     with pytest.raises(UserError, match="holds a GPT, and what it looks at is not drawn yet"):
-        record(regard.load(runs["gpt"]), Given("x"))
+        record(regard.load(runs["gpt"]), ViewInput("x"))
 
 
 def test_a_run_without_a_tokenizer_is_named(runs: Runs) -> None:
     run = regard.load(runs["gpt"])
     with pytest.raises(UserError, match="no tokenizer"):
-        record(Run(run.path, run.config, run.model), Given("x"))
+        record(Run(run.path, run.config, run.model), ViewInput("x"))
 
 
-def test_cells_that_were_left_open_are_told_together():
-    told = _notes(["'a': is empty", "'b': 1 of 1 cells hold what training never saw: 'x'", "'c': is empty"])
-    assert told == ("'b': 1 of 1 cells hold what training never saw: 'x'", "left open: 'a', 'c'")
-    assert _notes([]) == ()
+def test_notes_on_empty_cells_become_one():
+    told = _merge_notes(["'a': is empty", "'b': 1 of 1 cells hold what training never saw: 'x'", "'c': is empty"])
+    assert told == ("'b': 1 of 1 cells hold what training never saw: 'x'", "empty cells: 'a', 'c'")
+    assert _merge_notes([]) == ()

@@ -10,10 +10,11 @@ from hypothesis import strategies as some
 
 from regard.core.errors import UserError
 from regard.view import page
-from regard.view.answers import Desk
-from regard.view.guard import is_own, refusal
-from regard.view.server import bind, make_app
-from regard.view.shown import Shown
+from regard.view.guard import is_own_name, refusal
+from regard.view.routes import make_app
+from regard.view.server import bind
+from regard.view.session import Session
+from regard.view.shown import OpenRun
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY
 from tests.view.test_pictures import unpacked
@@ -22,22 +23,22 @@ HERE = "http://127.0.0.1:7417"
 
 
 def client(*paths: Path, host: str = "127.0.0.1") -> TestClient:
-    return TestClient(make_app(Desk([Shown(path) for path in paths]), host), base_url=HERE)
+    return TestClient(make_app(Session([OpenRun(path) for path in paths]), host), base_url=HERE)
 
 
 def test_from_an_input_to_a_head(runs: Runs) -> None:
-    desk = Desk([Shown(runs["transformer"])])
-    web = TestClient(make_app(desk), base_url=HERE)
+    session = Session([OpenRun(runs["transformer"])])
+    web = TestClient(make_app(session), base_url=HERE)
     assert web.get("/api/runs").json()["runs"][0]["kind"] == "pair"
     found = web.post("/api/runs/0/record", json={"text": "abc", "target": "xy"}).json()
     assert found["answer"] == "xy"
-    [last] = [look for look in found["looks"] if look["name"] == "decoder.1.cross"]
-    assert last == {"name": "decoder.1.cross", "part": "across", "heads": 2, "queries": 3, "keys": 4, "across": True}
-    head = web.get(f"/api/recordings/{found['id']}/head", params={"look": "decoder.1.cross", "head": 1}).json()
-    look = desk.recording(found["id"]).look("decoder.1.cross")
+    [last] = [look for look in found["maps"] if look["name"] == "decoder.1.cross"]
+    assert last == {"name": "decoder.1.cross", "part": "cross", "heads": 2, "queries": 3, "keys": 4, "cross": True}
+    head = web.get(f"/api/recordings/{found['id']}/head", params={"attention": "decoder.1.cross", "head": 1}).json()
+    look = session.recording(found["id"]).map("decoder.1.cross")
     assert look is not None
     assert (unpacked(head["weights"]) - look.pattern[1]).abs().max() <= 1e-6
-    assert len(web.get(f"/api/recordings/{found['id']}/overview").json()["looks"]) == 6
+    assert len(web.get(f"/api/recordings/{found['id']}/overview").json()["maps"]) == 6
     assert web.get(f"/api/recordings/{found['id']}/alignment").json()["labels"]["queries"] == ["x", "y", "⟨end⟩"]
     assert web.get("/api/runs/0/positions").json()["pictures"][0]["stack"] == "encoder"
     assert web.get("/api/runs/0/training").json() == {"curves": {}, "samples": [], "running": False}
@@ -50,13 +51,13 @@ def test_a_row_rests_on_rows(tables: tuple[Path, Path]) -> None:
     assert [column["name"] for column in told[0]["columns"]] == ["area", "rooms", "city", "sold"]
     row = {column["name"]: column["value"] for column in told[0]["columns"]}
     found = web.post("/api/runs/0/record", json={"row": row}).json()
-    assert found["kind"] == "rest"
+    assert found["kind"] == "explanation"
     assert found["target"] == "size"
-    assert sum(chance for _, chance in found["chances"]) == pytest.approx(1, abs=1e-5)
+    assert sum(probability for _, probability in found["probabilities"]) == pytest.approx(1, abs=1e-5)
     assert sum(weight for _, weight in found["columns"]) == pytest.approx(1, abs=1e-5)
     assert [weight for _, weight, *_ in found["rows"]] == sorted((row[1] for row in found["rows"]), reverse=True)
     number = web.post("/api/runs/1/record", json={"row": {**row, "area": "150"}}).json()
-    assert isinstance(number["answer"], float)
+    assert isinstance(number["prediction"], float)
     for cells, words in (({"area": "wide"}, "'wide' is not a number"), ({"aera": "1"}, "no column 'aera'")):
         wrong = web.post("/api/runs/0/record", json={"row": cells})
         assert wrong.status_code == 400
@@ -65,44 +66,44 @@ def test_a_row_rests_on_rows(tables: tuple[Path, Path]) -> None:
 
 def test_evidence_is_that_of_the_estimator(tables: tuple[Path, Path]) -> None:
     import regard
-    from regard.view.recording import Given
-    from regard.view.rest import as_row, form, rest
+    from regard.view.recording import ViewInput
+    from regard.view.row_explanation import as_row, explain_row, form_fields
 
     estimator = regard.load(tables[0])
-    row = {field["name"]: field["value"] for field in form(estimator)}
+    row = {field["name"]: field["value"] for field in form_fields(estimator)}
     frame = as_row(estimator, row)
     [evidence] = estimator.evidence(frame, 12)
-    found = rest(estimator, Given(row=row))
+    found = explain_row(estimator, ViewInput(row=row))
     assert [number for number, *_ in found.rows] == evidence.rows.index.tolist()
     assert [weight for _, weight, *_ in found.rows] == pytest.approx(evidence.rows["weight"].tolist(), abs=1e-6)
     assert dict(found.columns) == pytest.approx(evidence.columns.to_dict(), abs=1e-6)
-    assert found.answer == estimator.predict(frame)[0]
+    assert found.prediction == estimator.predict(frame)[0]
 
 
 def test_of_several_targets_the_first_is_shown_and_told() -> None:
     import numpy as np
 
     from regard.tables import NPTClassifier
-    from regard.view.recording import Given
-    from regard.view.rest import as_row, form, rest
+    from regard.view.recording import ViewInput
+    from regard.view.row_explanation import as_row, explain_row, form_fields
 
     table = np.random.default_rng(0).normal(size=(30, 2))
     estimator = NPTClassifier(mode="trained", time_limit=1, random_state=0).fit(table, (table > 0).astype(str))
-    row = {field["name"]: field["value"] for field in form(estimator)}
-    found = rest(estimator, Given(row=row))
+    row = {field["name"]: field["value"] for field in form_fields(estimator)}
+    found = explain_row(estimator, ViewInput(row=row))
     frame = as_row(estimator, row)
     [evidence] = estimator.evidence(frame, 12)[0]
-    assert found.answer == estimator.predict(frame)[0, 0]
-    assert sum(chance for _, chance in found.chances) == pytest.approx(1, abs=1e-5)
+    assert found.prediction == estimator.predict(frame)[0, 0]
+    assert sum(probability for _, probability in found.probabilities) == pytest.approx(1, abs=1e-5)
     assert [number for number, *_ in found.rows] == evidence.rows.index.tolist()
-    assert "of 2 targets the first is shown; `regard explain` tells of all" in found.notes
+    assert "the first of 2 targets; `regard explain` shows all" in found.notes
 
 
 def test_mistakes_are_one_line(runs: Runs) -> None:
     web = client(runs["gpt"])
     for path, words in (
-        ("/api/runs/7/training", "run 7: there are 1"),
-        ("/api/recordings/5/overview", "recording 5: is no longer kept"),
+        ("/api/runs/7/training", "run 7: there are 1 runs"),
+        ("/api/recordings/5/overview", "recording 5: no longer in memory"),
     ):
         answer = web.get(path)
         assert answer.status_code == 400
@@ -128,7 +129,7 @@ def test_better_weights_are_loaded_again(tmp_path: Path, runs: Runs) -> None:
 
     run = tmp_path / "run"
     shutil.copytree(runs["gpt"], run)
-    shown = Shown(run)
+    shown = OpenRun(run)
     first = shown.loaded()
     assert shown.loaded() is first
     os.utime(run / "model.safetensors", ns=(1, 1))
@@ -206,14 +207,14 @@ def test_only_bounded_json_is_taken(runs: Runs) -> None:
 
 @given(host=some.text(max_size=30))
 def test_no_name_but_our_own_is_our_own(host: str) -> None:
-    if is_own(host, "127.0.0.1"):
+    if is_own_name(host, "127.0.0.1"):
         assert "localhost" in host.lower() or "127." in host or "::" in host or "0:0" in host
 
 
 def test_served_to_others_it_answers_to_addresses() -> None:
-    assert is_own("192.168.0.4:7417", "0.0.0.0")
-    assert is_own("box.lan:7417", "box.lan")
-    assert not is_own("evil.example", "0.0.0.0")
+    assert is_own_name("192.168.0.4:7417", "0.0.0.0")
+    assert is_own_name("box.lan:7417", "box.lan")
+    assert not is_own_name("evil.example", "0.0.0.0")
 
 
 def test_ports_are_taken_or_told() -> None:
@@ -221,29 +222,29 @@ def test_ports_are_taken_or_told() -> None:
         place.listen()
         port = place.getsockname()[1]
         assert place.getsockname()[0] == "127.0.0.1"
-        with pytest.raises(UserError, match=f"127.0.0.1:{port}: cannot be served"):
+        with pytest.raises(UserError, match=f"127.0.0.1:{port}: cannot listen"):
             bind("127.0.0.1", port)
-    with pytest.raises(UserError, match="cannot be served"):
+    with pytest.raises(UserError, match="cannot listen"):
         bind("127.0.0.1", 99999)
 
 
 def test_old_recordings_leave_when_memory_is_short(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    from regard.view import answers
-    from regard.view.recording import Given
+    from regard.view import session as session_module
+    from regard.view.recording import ViewInput
 
-    desk = Desk([Shown(runs["gpt"])])
+    session = Session([OpenRun(runs["gpt"])])
     size = 2 * 2 * 5 * 5 * 4
-    monkeypatch.setattr(answers, "KEPT", 2 * size)
-    numbers = [desk.record(0, Given("abcde"))["id"] for _ in range(2)]
-    desk.recording(numbers[0])  # asked for again, so the other is older
-    desk.record(0, Given("abcde"))
-    desk.recording(numbers[0])
-    with pytest.raises(UserError, match="no longer kept"):
-        desk.recording(numbers[1])
+    monkeypatch.setattr(session_module, "RECORDING_BYTES", 2 * size)
+    numbers = [session.record(0, ViewInput("abcde"))["id"] for _ in range(2)]
+    session.recording(numbers[0])  # asked for again, so the other is older
+    session.record(0, ViewInput("abcde"))
+    session.recording(numbers[0])
+    with pytest.raises(UserError, match="no longer in memory"):
+        session.recording(numbers[1])
 
 
 def test_what_is_typed_comes_back_as_data(runs: Runs) -> None:
     web = client(runs["label"])
     answer = web.post("/api/runs/0/record", json={"text": NASTY})
     assert answer.headers["content-type"] == "application/json"
-    assert NASTY in [name for name, _ in answer.json()["chances"]]
+    assert NASTY in [name for name, _ in answer.json()["probabilities"]]

@@ -15,8 +15,8 @@ from regard.parts.taps import listen
 from regard.run import save_run
 from regard.tasks import Classify, LanguageModel, Translate
 from regard.text import Characters
-from regard.view.recording import Given
-from regard.view.shown import Shown
+from regard.view.recording import ViewInput
+from regard.view.shown import OpenRun
 from tests.command import regard as command
 from tests.conllu import chain, conllu
 from tests.view.runs import LETTERS, SMALL
@@ -55,12 +55,12 @@ def test_what_is_drawn_is_what_the_run_does_with_that_tree(name: str, tmp_path: 
     run = regard.load(path)
     with listen(run.model) as heard:
         used = run.translate([TEXT], trees=[parses[1]]) if name == "pair" else run.classify([TEXT], [parses[1]])
-    found = Shown(path, parses).record(Given(TEXT))
+    found = OpenRun(path, parses).record(ViewInput(TEXT))
     assert found.answer == used[0]
-    look = found.look("encoder.0.attend")
+    look = found.map("encoder.0.attend")
     assert torch.allclose(look.pattern, heard["encoder.0.attend.pattern"][0], atol=1e-6)
     [other] = read_trees([_write(tmp_path / "other.conllu", chain(TEXT))])
-    other = Shown(path, [other]).record(Given(TEXT)).look("encoder.0.attend")
+    other = OpenRun(path, [other]).record(ViewInput(TEXT)).map("encoder.0.attend")
     assert not torch.allclose(look.pattern, other.pattern, atol=1e-3)
 
 
@@ -75,7 +75,7 @@ def test_view_and_plot_take_trees(name: str, tmp_path: Path, trees: Path) -> Non
     given = ["--input", TEXT, "--trees", trees]
     assert command("plot", path, *given, "--out", tmp_path / "a.png") == 0
     assert command("view", path, *given, "--export", tmp_path / "a.html") == 0
-    kept = re.search(r'id="kept">(.*?)</script>', (tmp_path / "a.html").read_text())
+    kept = re.search(r'id="data">(.*?)</script>', (tmp_path / "a.html").read_text())
     assert kept is not None
     assert "api/runs/0/record" in json.loads(kept[1])
 

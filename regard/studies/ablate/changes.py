@@ -1,10 +1,15 @@
-"""The changes of an ablation: each a function from plan to plan, with what it does and why anybody asks."""
+"""The changes of an ablation: functions from plan to plan, each with what it does and why it is tested.
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any
+A part of one's own needs no entry here: `--only MyAttention` puts that class, with its defaults, in the place of the
+part that it inherits from.
+"""
 
-from regard.core.errors import ConfigError
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, get_args, get_type_hints
+
+from regard.core.config import override
+from regard.core.errors import ConfigError, did_you_mean
 from regard.models import BERT, GPT, NPT, RNN, RNNLM, ClassifierHead, DecoderOnly, Model, RNNClassifier, Transformer
 from regard.parts import (
     GELU,
@@ -65,12 +70,12 @@ def no_warmup(plan: Plan) -> Plan:
     return replace(plan, training=replace(plan.training, schedule=schedule))
 
 
-def by_muon(plan: Plan) -> Plan:
-    rest = plan.training.optimiser
-    if not isinstance(rest, AdamW):
+def muon(plan: Plan) -> Plan:
+    adamw = plan.training.optimiser
+    if not isinstance(adamw, AdamW):
         raise ConfigError("the base has another optimiser than AdamW")
     return replace(
-        plan, training=replace(plan.training, optimiser=Muon(lr=0.02, weight_decay=rest.weight_decay, adamw=rest))
+        plan, training=replace(plan.training, optimiser=Muon(lr=0.02, weight_decay=adamw.weight_decay, adamw=adamw))
     )
 
 
@@ -79,14 +84,17 @@ def half_the_layers(plan: Plan) -> Plan:
 
 
 def experts(plan: Plan) -> Plan:
-    """Four of the base's own feed-forward, of which each token visits one: no more work, more to choose from."""
+    """Four copies of the base's feed-forward, one active per token: as much compute, more parameters."""
     feed = getattr(plan.model, "feed", GELU())
     return model(feed=Experts(count=4, active=1, expert=feed))(plan)
 
 
-def quiet(plan: Plan) -> Plan:
-    """Words then begin at full size, for which a head that shares their table would be far too loud."""
-    return model(quiet=True, **({"tied": False} if isinstance(plan.model, GPT) else {}))(plan)
+def zero_init(plan: Plan) -> Plan:
+    """Embeddings then start at full scale, where a GPT refuses a tied output head: it is untied."""
+    try:
+        return model(quiet=True)(plan)
+    except ConfigError:
+        return model(quiet=True, tied=False)(plan)
 
 
 def recurrent(attention: Full | Additive | None) -> Callable[[Plan], Plan]:
@@ -105,7 +113,7 @@ def _recurrent_model(model: Model, attention: Full | Additive | None) -> Model:
         case Transformer() | DecoderOnly():
             return RNN(vocab=model.vocab, width=2 * model.width, attention=attention, dropout=model.dropout)
     if isinstance(model, NPT):
-        raise ConfigError("neither rows nor columns of a table stand in an order that an RNN could follow")
+        raise ConfigError("the rows and columns of a table have no order for an RNN to follow")
     raise ConfigError(
         f"there is no recurrent model{' with attention' if attention else ''} in place of {type(model).__name__}"
     )
@@ -113,7 +121,7 @@ def _recurrent_model(model: Model, attention: Full | Additive | None) -> Model:
 
 def table_only(between: str) -> Callable[[Plan], Plan]:
     def change(plan: Plan) -> Plan:
-        if not isinstance(plan.model, NPT):
+        if not hasattr(plan.model, "between"):
             raise ConfigError("only a table has rows and columns")
         return model(between=between)(plan)
 
@@ -121,84 +129,123 @@ def table_only(between: str) -> Callable[[Plan], Plan]:
 
 
 CHANGES = (
-    Change("no-residuals", "a sublayer replaces the stream",
-           "gradients have no short way back", model(wiring=NoResidual())),
-    Change("no-norm", "no norms",
-           "the scale of what flows is no longer kept", model(norm=NoNorm())),
-    Change("post-norm", "norm after the sum (the first Transformer)",
+    Change("no-residuals", "no residual connections",
+           "gradients lose their short path back", model(wiring=NoResidual())),
+    Change("no-norm", "no normalisation",
+           "activations lose their fixed scale", model(norm=NoNorm())),
+    Change("post-norm", "normalisation after the residual sum, as in the first Transformer",
            "harder to train without warm-up", model(wiring=PostNorm())),
-    Change("other-norm", "RMSNorm for LayerNorm, or the reverse",
-           "taking the mean off may add nothing", other_norm),
-    Change("no-warm-up", "the rate starts at its peak",
-           "early steps of Adam are erratic", no_warmup),
-    Change("unscaled", "scores not divided by the root of the head size",
+    Change("other-norm", "RMSNorm instead of LayerNorm, or the reverse",
+           "subtracting the mean may add nothing", other_norm),
+    Change("no-warm-up", "the learning rate starts at its peak",
+           "the first steps of Adam are erratic", no_warmup),
+    Change("unscaled", "scores not divided by the square root of the head size",
            "softmax saturates, gradients vanish", model(attention=Full(scale=1.0))),
     Change("one-head", "one head of the whole width",
-           "one look at a time", model(heads=1)),
-    Change("shared-keys", "all heads share keys and values",
-           "a smaller cache when writing", model(kv_heads=1)),
+           "one attention pattern per layer", model(heads=1)),
+    Change("shared-keys", "multi-query attention: all heads share keys and values",
+           "a smaller cache when decoding", model(kv_heads=1)),
     Change("no-feed-forward", "attention only",
            "without it stacked attention only averages", model(feed=NoFeed())),
-    Change("swiglu", "a gated feed-forward of the same size",
-           "gates are said to be worth their price", model(feed=SwiGLU())),
-    Change("experts", "four feed-forwards, of which each token visits one",
-           "more parameters for the same work", experts),
+    Change("swiglu", "SwiGLU feed-forward of the same size",
+           "gates are reported to be worth their cost", model(feed=SwiGLU())),
+    Change("experts", "mixture of four feed-forwards, one active per token",
+           "more parameters for the same compute", experts),
     Change("half-the-layers", "half as many blocks",
            "what depth is worth", half_the_layers),
     Change("no-dropout", "no dropout",
            "whether the run is long enough to overfit", model(dropout=0.0)),
-    Change("no-positions", "no position code",
+    Change("no-positions", "no position encoding",
            "attention sees a set, not a sequence", model(position=NoPosition())),
-    Change("sinusoid", "sinusoid positions",
+    Change("sinusoid", "sinusoidal positions",
            "any length, nothing to learn", model(position=Sinusoid())),
-    Change("learned", "a learned vector a place",
-           "flexible, and ends with the table", model(position=Learned(1024))),
-    Change("relative", "Shaw's relative positions",
-           "what matters is how far, not where", model(position=Shaw())),
+    Change("learned", "learned absolute positions",
+           "flexible, but limited to the trained length", model(position=Learned(1024))),
+    Change("shaw", "Shaw's relative positions",
+           "distance matters, not the absolute position", model(position=Shaw())),
     Change("rotary", "rotary positions",
-           "distance through turned queries and keys", model(position=Rotary())),
+           "distance through rotated queries and keys", model(position=Rotary())),
     Change("alibi", "ALiBi",
-           "near is likelier, at a rate a head", model(position=ALiBi())),
-    Change("buckets", "T5's bucketed distances",
-           "a learned score for each range of distances", model(position=T5Bias())),
-    Change("window", "a window of 16",
-           "linear cost; the far is out of sight", model(attention=Window(reach=16))),
+           "a linear penalty on distance, per head", model(position=ALiBi())),
+    Change("t5-bias", "T5's bucketed relative bias",
+           "a learned bias for each range of distances", model(position=T5Bias())),
+    Change("window", "sliding window of 16",
+           "linear cost; distant tokens are invisible", model(attention=Window(reach=16))),
     Change("bigbird", "BigBird with blocks of 8",
            "linear cost; two hops reach everything", model(attention=BigBird(block=8))),
-    Change("compressed", "keys and values in slots of three",
+    Change("compressed", "memory-compressed attention: keys and values in groups of three",
            "a third of the keys", model(attention=Compressed())),
-    Change("linformer", "keys folded into 16 slots",
+    Change("linformer", "Linformer with 16 slots",
            "linear cost at a fixed length", model(attention=Linformer(slots=16, length=1024))),
-    Change("additive", "scores by a small network (Bahdanau)",
+    Change("additive", "additive attention (Bahdanau)",
            "the first attention", model(attention=Additive())),
-    Change("rnn-attention", "an RNN that looks back at the source",
-           "recurrence in place of self-attention", recurrent(Additive())),
+    Change("rnn-attention", "an RNN with attention over the source",
+           "recurrence instead of self-attention", recurrent(Additive())),
     Change("rnn", "an RNN of twice the width, no attention",
-           "all that was read goes through one state", recurrent(None)),
-    Change("query-norm", "norms on queries and keys",
-           "scores stay in bounds", model(query_norm=RMSNorm())),
-    Change("quiet", "blocks add nothing at the start",
-           "training begins from the embedding alone", quiet),
-    Change("recall", "each block mixes in the embedding",
-           "what entered stays within reach", model(recall=True)),
-    Change("pairs", "a vector for each pair of tokens",
+           "everything read must pass through one state", recurrent(None)),
+    Change("query-norm", "normalised queries and keys",
+           "bounded attention scores", model(query_norm=RMSNorm())),
+    Change("zero-init", "zero-initialised output projections",
+           "every block starts as the identity", zero_init),
+    Change("embedding-skip", "a learned skip connection from the embedding to every block",
+           "the input stays within reach", model(recall=True)),
+    Change("bigram", "bigram embedding",
            "a bigram model for free", model(pairs=True)),
-    Change("muon", "Muon for the matrices of blocks",
-           "equal steps in every direction", by_muon),
-    Change("rows-only", "attention between rows alone",
-           "attributes of a row never meet", table_only("rows")),
-    Change("columns-only", "attention between attributes alone",
+    Change("muon", "Muon for the matrices of the blocks",
+           "equal steps in all directions", muon),
+    Change("rows-only", "attention between rows only",
+           "the attributes of a row never meet", table_only("rows")),
+    Change("columns-only", "attention between attributes only",
            "no row sees another: a parametric model", table_only("columns")),
 )  # fmt: skip
 
 
+def choose_changes(only: Sequence[str]) -> tuple[Change, ...]:
+    """The changes of these names, in the order of the table; all of them if there are no names."""
+    if not only:
+        return CHANGES
+    named = {change.name: change for change in CHANGES}
+    parts = dict(_parts())
+    for name in only:
+        if name not in named and name not in parts:
+            raise ConfigError(f"--only {name}: unknown change; {did_you_mean(name, [*named, *parts])}")
+    own = [_part_change(name, parts[name]) for name in dict.fromkeys(only) if name not in named]
+    return (*(change for name, change in named.items() if name in only), *own)
+
+
+def _part_change(name: str, setting: str) -> Change:
+    return Change(
+        name, f"{name} as {setting}", "requested by name", lambda plan: override(plan, {f"model.{setting}": name})
+    )
+
+
+def _parts() -> Iterator[tuple[str, str]]:
+    """The class name of every part, imported modules of the user's included, and the setting that takes it."""
+    seen: set[type] = set()
+    for config in get_args(Model):
+        hints = get_type_hints(config)
+        for setting in (field.name for field in fields(config)):
+            for part in _configs(get_args(hints[setting]) or (hints[setting],)):
+                if part not in seen:
+                    seen.add(part)
+                    yield part.__name__, setting
+
+
+def _configs(kinds: Iterable[Any]) -> Iterator[type]:
+    """The config classes among these types, each with its subclasses."""
+    for kind in kinds:
+        if isinstance(kind, type) and is_dataclass(kind):
+            yield kind
+            yield from _configs(kind.__subclasses__())
+
+
 def applicable(base: Plan, change: Change) -> tuple[Plan | None, str]:
-    """The changed plan, or None and why this base cannot take the change. The base's data must be known."""
+    """The changed plan, or None and why the change does not apply. The plan must know its data's vocabulary."""
     try:
         changed = change.make(base)
         if changed == base:
-            return None, "the base has it already"
-        changed.model.build()  # refuses parts that do not go together
+            return None, "the base already has it"
+        changed.model.build()  # refuses incompatible parts
     except ConfigError as error:
         return None, str(error)
     return changed, ""

@@ -1,17 +1,17 @@
-"""Distance: how far back a model can recall, and what it costs to let distant places meet.
+"""Distance: over how many tokens a model can recall, and what it costs to connect distant tokens.
 
-A recurrent network carries what it saw through every step in between; attention looks at it directly. The task asks for
-exactly that: among random letters one is marked, and after the text it is to be named.
+A recurrent network carries what it saw through every step in between; attention looks at it directly. The task needs
+exactly that: among random letters one is marked, and the model must name it after reading the text.
 
     qwer>tyui    is answered with    t
 
-The marked letter stands in the middle, as far from the one end of the text as from the other: an encoder that reads
-both ways comes no nearer to it from either side.
+The marked letter is in the middle, equally far from both ends, so reading in both directions does not help an encoder.
 """
 
+import logging
 import random
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,13 @@ from regard.studies.distance.report import report_distance
 from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.pool import run_jobs
 from regard.studies.runner.prepare import prepared
-from regard.studies.runner.timing import Pace, estimate, measure_pace
+from regard.studies.runner.timing import Timing, estimate, measure_timing
 from regard.text import Characters
 from regard.train import AdamW, Cosine, Training
 
+log = logging.getLogger(__name__)
 LETTERS = "abcdefghijklmnop"
-BATCH, MEASURED = 32, 200  # texts of a step, and texts to measure by
+BATCH, VALIDATION = 32, 200  # texts per step, and validation texts
 MODELS: dict[str, Model] = {
     "rnn": RNN(width=64, attention=None, dropout=0.0),
     "rnn-attention": RNN(width=64, attention=Additive(), dropout=0.0),
@@ -44,89 +45,94 @@ MODELS: dict[str, Model] = {
 
 @dataclass(frozen=True)
 class Recall:
+    """The settings of the study; the same settings in the same folder resume it."""
+
     distances: tuple[int, ...] = (4, 8, 16, 32, 64)
     lengths: tuple[int, ...] = (64, 128, 256, 512, 1024)
     steps: int = 600
     seeds: int = 2
-    settings: Mapping[str, Any] | None = None
+    overrides: Mapping[str, Any] | None = None  # dotted settings of all runs
 
     def __post_init__(self) -> None:
         at_least(1, steps=self.steps, seeds=self.seeds)
         for name, values in (("distances", self.distances), ("lengths", self.lengths)):
             if not values or min(values) < 1 or len(set(values)) < len(values):
-                raise ConfigError(f"{name}: needs different whole numbers above 0, not {values}")
+                raise ConfigError(f"{name}: needs distinct positive integers, not {values}")
 
 
-def distance(asked: Recall, out: Path, processes: int | None, say: Callable[[str], None]) -> None:
-    with StudyFolder(out).open(asdict(asked)) as folder:
+def measure_distance(study: Recall, out: Path, processes: int | None) -> None:
+    with StudyFolder(out).open(asdict(study)) as folder:
         jobs = [
-            Job(f"{kind}@{steps_back}", seed, _plan(asked, folder.path, kind, steps_back, seed))
-            for steps_back in asked.distances
-            for kind in MODELS
-            for seed in range(asked.seeds)
+            Job(f"{model}@{distance}", seed, _plan(study, folder.path, model, distance, seed))
+            for distance in study.distances
+            for model in MODELS
+            for seed in range(study.seeds)
         ]
-        say("measuring time and memory by length")
-        costs = folder.settled("costs", lambda: [asdict(cost) for cost in measure_costs(asked.lengths)])
-        paces = folder.settled("paces", lambda: _paces(jobs, say))
-        if left := folder.waiting(jobs):
-            told = [Pace(**paces[job.name]).run(job.plan.training.steps or 0) for job in left]
-            say(estimate(told, processes or usable_cores()))
-        outcomes = run_jobs(folder, jobs, processes, say, right=True)
-        right: dict[str, dict[int, list[float]]] = {kind: {k: [] for k in asked.distances} for kind in MODELS}
+        log.info("measuring time and memory by length")
+        costs = folder.cached("costs", lambda: [asdict(cost) for cost in measure_costs(study.lengths)])
+        timings = folder.cached("timings", lambda: _timings(jobs))
+        if pending := folder.pending(jobs):
+            seconds = [Timing(**timings[job.name]).run(job.plan.training.steps or 0) for job in pending]
+            log.info(estimate(seconds, processes or usable_cores()))
+        outcomes = run_jobs(folder, jobs, processes, exact_match=True)
+        accuracies: dict[str, dict[int, list[float]]] = {model: {d: [] for d in study.distances} for model in MODELS}
         for job in jobs:
-            kind, steps_back = job.name.split("@")
-            right[kind][int(steps_back)].append(outcomes[job.key].right or 0.0)
-        report_distance(folder.path, right, costs, asked.steps, 1 / len(LETTERS))
-        say(f"wrote {out / 'report.html'} and {out / 'report.md'}")
+            model, distance = job.name.split("@")
+            accuracies[model][int(distance)].append(outcomes[job.key].exact_match or 0.0)
+        report_distance(folder.path, accuracies, costs, study.steps, 1 / len(LETTERS))
+        log.info("wrote %s and %s", out / "report.html", out / "report.md")
 
 
-def _paces(jobs: Sequence[Job], say: Callable[[str], None]) -> dict[str, dict[str, float]]:
+def _timings(jobs: Sequence[Job]) -> dict[str, dict[str, float]]:
     """Of every model at every distance; the texts of a distance are read once for all models."""
-    say("measuring the pace of every model at every distance")
-    found: dict[str, dict[str, float]] = {}
+    log.info("timing every model at every distance")
+    timings: dict[str, dict[str, float]] = {}
     for data in dict.fromkeys(job.plan.data for job in jobs):
         plans = {job.name: job.plan for job in jobs if job.plan.data == data}
-        with tempfile.TemporaryDirectory() as place, prepared(next(iter(plans.values())), Path(place) / "run") as ready:
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            prepared(next(iter(plans.values())), Path(scratch) / "run") as ready,
+        ):
             assert ready.tokenizer is not None
             for name, plan in plans.items():
-                known = override(plan, {"model.vocab": ready.tokenizer.vocab})
-                found[name] = asdict(measure_pace(known, ready))
-    return found
+                sized = override(plan, {"model.vocab": ready.tokenizer.vocab})
+                timings[name] = asdict(measure_timing(sized, ready))
+    return timings
 
 
-def recall_pairs(steps_back: int, count: int, part: str) -> list[tuple[str, str]]:
-    """Texts and the letter that stands behind the mark; the same ones every time."""
-    dice = random.Random(seed_for("recall", steps_back, part))
+def recall_pairs(distance: int, count: int, split: str) -> list[tuple[str, str]]:
+    """Random texts and their marked letters, the same for the same arguments."""
+    rng = random.Random(seed_for("recall", distance, split))
     pairs = []
     for _ in range(count):
-        letters = dice.choices(LETTERS, k=2 * steps_back + 1)
-        item = letters[steps_back]
-        pairs.append(("".join([*letters[:steps_back], ">", *letters[steps_back:]]), item))
+        letters = rng.choices(LETTERS, k=2 * distance + 1)
+        item = letters[distance]
+        pairs.append(("".join([*letters[:distance], ">", *letters[distance:]]), item))
     return pairs
 
 
-def _plan(asked: Recall, folder: Path, kind: str, steps_back: int, seed: int) -> Plan:
-    new = BATCH * asked.steps  # no text comes twice, so nothing can be learned by heart
-    train, valid = (_file(folder, steps_back, count, part) for part, count in (("train", new), ("valid", MEASURED)))
+def _plan(study: Recall, folder: Path, model: str, distance: int, seed: int) -> Plan:
+    new = BATCH * study.steps  # no text is repeated, so nothing can be memorised
+    train, valid = (_file(folder, distance, n, split) for split, n in (("train", new), ("valid", VALIDATION)))
     training = Training(
         batch_size=BATCH,
-        steps=asked.steps,
+        steps=study.steps,
         optimiser=AdamW(lr=2e-3),
         schedule=Cosine(warmup=50),
         precision="float32",
         compile="never",
-        eval_every=asked.steps,
+        eval_every=study.steps,
         keep_checkpoints=1,
         seed=seed,
     )
     plan = translator((train,), (valid,))
     data = PairFiles(train=(train,), valid=(valid,), tokenizer=Characters())
-    return override(replace(plan, data=data, model=MODELS[kind], training=training), asked.settings or {})
+    return override(replace(plan, data=data, model=MODELS[model], training=training), study.overrides or {})
 
 
-def _file(folder: Path, steps_back: int, count: int, part: str) -> str:
-    place = folder / "data" / f"recall-{steps_back}.{part}-{count}.tsv"  # other steps need other texts
-    if not place.exists():
-        place.parent.mkdir(exist_ok=True)
-        write_text(place, "".join(f"{text}\t{item}\n" for text, item in recall_pairs(steps_back, count, part)))
-    return str(place)
+def _file(folder: Path, distance: int, count: int, split: str) -> str:
+    path = folder / "data" / f"recall-{distance}.{split}-{count}.tsv"  # another number of steps needs other texts
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        write_text(path, "".join(f"{text}\t{item}\n" for text, item in recall_pairs(distance, count, split)))
+    return str(path)

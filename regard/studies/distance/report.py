@@ -1,4 +1,4 @@
-"""The distance study in words and plots."""
+"""The report of the distance study."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,71 +6,74 @@ from statistics import fmean
 from typing import Any
 
 from regard.studies.runner.plots import canvas, draw_lines, plot_lines
-from regard.studies.runner.report import Block, Grid, Heading, Picture, Words, command, write_report
+from regard.studies.runner.report import Block, Figure, Heading, Paragraph, Table, command, write_report
+
+Accuracies = Mapping[str, Mapping[int, Sequence[float]]]  # by model and distance, for every seed
 
 
 def report_distance(
-    folder: Path,
-    right: Mapping[str, Mapping[int, Sequence[float]]],
-    costs: Sequence[Mapping[str, Any]],
-    steps: int,
-    chance: float,
+    folder: Path, accuracies: Accuracies, costs: Sequence[Mapping[str, Any]], steps: int, chance: float
 ) -> None:
-    """`right` has for each model and distance the share of texts told right, seed by seed."""
-    blocks: list[Block] = [command(), Heading("How far back a model recalls")]
-    blocks += [Words(_question(steps, chance, right)), _recalled(right), _recall_table(right)]
-    blocks += [Heading("What it costs to let everything meet"), Words(_costs_told()), _cost_picture(costs)]
-    blocks += [_cost_table(costs)]
+    """`chance` is the accuracy of guessing."""
+    blocks: list[Block] = [command(), Heading("Recall by distance")]
+    blocks += [Paragraph(_task(steps, chance, accuracies)), _recall_figure(accuracies), _recall_table(accuracies)]
+    blocks += [Heading("Cost by length"), Paragraph(COSTS), _cost_figure(costs), _cost_table(costs)]
     write_report(folder, "Distance: recurrence and attention", blocks)
 
 
-def _question(steps: int, chance: float, right: Mapping[str, Mapping[int, Sequence[float]]]) -> str:
-    seeds = len(next(iter(next(iter(right.values())).values())))
+def _task(steps: int, chance: float, accuracies: Accuracies) -> str:
+    seeds = len(next(iter(next(iter(accuracies.values())).values())))
     mean = f", the mean of {seeds} seeds" if seeds > 1 else ""
     return (
-        "One letter in the middle of random ones is marked; after the text it is to be named. The distance is how many "
-        f"letters stand between it and either end. Every model learns for {steps:,} steps of 32 new texts; shown is "
-        f"the share of 200 others that is told right{mean}. Guessing gives {chance:.1%}."
+        "One letter in the middle of a random text is marked, and the model must name it after reading the text. The "
+        f"distance is the number of letters between it and either end. Every model trains for {steps:,} steps of 32 "
+        f"new texts; the plot shows the accuracy on 200 others{mean}. Guessing gives {chance:.1%}."
     )
 
 
-def _recalled(right: Mapping[str, Mapping[int, Sequence[float]]]) -> Picture:
-    lines = {kind: [(float(k), fmean(shares)) for k, shares in each.items()] for kind, each in right.items()}
-    return Picture("recall", draw_lines(lines, "distance", "told right", log="x"), "Recall by distance.")
+def _recall_figure(accuracies: Accuracies) -> Figure:
+    lines = {model: [(float(d), fmean(seeds)) for d, seeds in each.items()] for model, each in accuracies.items()}
+    return Figure("recall", draw_lines(lines, "distance", "accuracy", log="x"), "Recall by distance.")
 
 
-def _recall_table(right: Mapping[str, Mapping[int, Sequence[float]]]) -> Grid:
-    distances = list(next(iter(right.values())))
+def _recall_table(accuracies: Accuracies) -> Table:
+    distances = list(next(iter(accuracies.values())))
     rows = [
-        [kind, *(" / ".join(f"{share:.1%}" for share in each[k]) for k in distances)] for kind, each in right.items()
+        [model, *(" / ".join(f"{accuracy:.1%}" for accuracy in each[d]) for d in distances)]
+        for model, each in accuracies.items()
     ]
-    return Grid(["model", *(f"distance {k}" for k in distances)], rows)
+    return Table(["model", *(f"distance {d}" for d in distances)], rows)
 
 
-def _costs_told() -> str:
-    return (
-        "One layer of width 64 on one thread, there and back. Memory is what is kept for the way back, for each text. "
-        "Waiting counts steps that must come one after the other until the last token has heard of every other: of a "
-        "recurrent layer its length, of attention its layers, followed through who looks at whom. Full attention runs "
-        "by the fused kernel, which never keeps its pattern: its time grows with the square of the length, its memory "
-        "does not."
-    )
+COSTS = (
+    "One layer of width 64 on one thread, forward and backward. Memory is what is saved for the backward pass, per "
+    "text. Sequential steps cannot run in parallel: they are counted until the last token depends on every other. For "
+    "a recurrent layer that is the length, for attention the number of layers, followed through the attention pattern. "
+    "Full attention runs in the fused kernel, which never stores the pattern: its time grows with the square of the "
+    "length, its memory does not."
+)
 
 
-def _cost_picture(costs: Sequence[Mapping[str, Any]]) -> Picture:
+def _cost_figure(costs: Sequence[Mapping[str, Any]]) -> Figure:
     with canvas(10, 3.4, columns=3) as drawing:
-        names = {"milliseconds": "ms", "kibibytes": "KiB kept", "waiting": "steps that wait"}
+        names = {"milliseconds": "ms", "kibibytes": "KiB saved", "sequential_steps": "sequential steps"}
         for axes, (key, label) in zip(drawing.axes, names.items(), strict=True):
             lines: dict[str, list[tuple[float, float]]] = {}
             for cost in costs:
-                lines.setdefault(cost["kind"], []).append((cost["length"], cost[key]))
-            plot_lines(axes, lines, "length", label, "xy", legend=key == "milliseconds")  # where lines leave room
-    return Picture("costs", drawing.svg, "Time, memory and steps that wait for each other, by length.")
+                lines.setdefault(cost["layer"], []).append((cost["length"], cost[key]))
+            plot_lines(axes, lines, "length", label, "xy", legend=key == "milliseconds")  # where there is room for it
+    return Figure("costs", drawing.svg, "Time, memory and sequential steps by length.")
 
 
-def _cost_table(costs: Sequence[Mapping[str, Any]]) -> Grid:
+def _cost_table(costs: Sequence[Mapping[str, Any]]) -> Table:
     rows = [
-        [c["kind"], f"{c['length']:,}", f"{c['milliseconds']:.1f}", f"{c['kibibytes']:,.0f}", f"{c['waiting']:,}"]
-        for c in sorted(costs, key=lambda c: (c["kind"], c["length"]))
+        [
+            cost["layer"],
+            f"{cost['length']:,}",
+            f"{cost['milliseconds']:.1f}",
+            f"{cost['kibibytes']:,.0f}",
+            f"{cost['sequential_steps']:,}",
+        ]
+        for cost in sorted(costs, key=lambda cost: (cost["layer"], cost["length"]))
     ]
-    return Grid(["layer", "length", "ms", "KiB kept", "steps that wait"], rows)
+    return Table(["layer", "length", "ms", "KiB saved", "sequential steps"], rows)

@@ -1,6 +1,7 @@
-"""Duplicates: whether the heads between rows of a table look rows up (Kossen et al., 2021).
+"""Duplicates: whether the heads between rows of a table look up rows (Kossen et al., 2021).
 
-Rows whose target is hidden are shown beside copies of themselves that tell it. Whoever looks there knows the answer.
+Rows with a hidden target are shown beside copies with a visible target. A head that attends to the copy knows the
+answer.
 """
 
 import torch
@@ -11,45 +12,45 @@ from regard.parts import listen
 from regard.tables.network.masked_cells import CellBatch
 from regard.tables.network.scratch import NPTPredictor
 
-MEASURED = 96  # rows of a fitted table whose target is hidden from its own network
-Numbers = Int[Tensor, " asked"]
-Shares = dict[str, tuple[Tensor, float]]  # by role: of every head, and by chance
+QUERY_ROWS = 96  # rows of a fitted table whose target is hidden from its network
+Indices = Int[Tensor, " query"]
+Shares = dict[str, tuple[Tensor, float]]  # by role: the share of every head, and that of uniform attention
 
 
-def hidden_again(network: NPTPredictor) -> CellBatch:
-    """The rows that a fitted network answers by, some of them as if their target were not known."""
+def hide_targets(network: NPTPredictor) -> CellBatch:
+    """The context rows of a fitted network, some of them with a hidden target."""
     cells = network.table.cells[network.context_rows][None]
     asked = torch.zeros_like(cells, dtype=torch.bool)
-    asked[0, :MEASURED, -1] = ~cells[0, :MEASURED, -1].isnan()
+    asked[0, :QUERY_ROWS, -1] = ~cells[0, :QUERY_ROWS, -1].isnan()
     truth = cells.nan_to_num(0.0)
     return CellBatch(truth.masked_fill(asked, 0.0), cells.isnan() | asked, asked, truth, features=0.0)
 
 
-def beside_duplicates(batch: CellBatch) -> tuple[CellBatch, Numbers, Numbers]:
-    """With a copy of every asked row that shows its target; and the numbers of these rows and of their copies."""
+def with_duplicates(batch: CellBatch) -> tuple[CellBatch, Indices, Indices]:
+    """The batch with a copy of every query row that shows its target; the indices of these rows and of the copies."""
     rows = batch.predicted[0, :, -1].nonzero()[:, 0]
-    copies = rows.flip(0)  # in another order, so that no place gives them away
-    hidden = batch.masked[:, copies].clone()
+    order = rows.flip(0)  # so that the order of rows does not give the copies away
+    hidden = batch.masked[:, order].clone()
     hidden[..., -1] = False
-    more = CellBatch(batch.truth[:, copies], hidden, torch.zeros_like(hidden), batch.truth[:, copies], batch.features)
+    copies = CellBatch(batch.truth[:, order], hidden, torch.zeros_like(hidden), batch.truth[:, order], batch.features)
     both = {
-        name: torch.cat([getattr(batch, name), getattr(more, name)], 1)
+        name: torch.cat([getattr(batch, name), getattr(copies, name)], 1)
         for name in ("cells", "masked", "predicted", "truth")
     }
-    places = batch.cells.shape[1] + torch.arange(len(rows)).flip(0)
-    return CellBatch(**both, features=batch.features), rows, places
+    at = batch.cells.shape[1] + torch.arange(len(rows), device=rows.device).flip(0)
+    return CellBatch(**both, features=batch.features), rows, at
 
 
 def duplicate_shares(model: nn.Module, batch: CellBatch) -> dict[str, Shares]:
     """For every attention between rows the share of each head on the copy of a row, and on the row itself."""
-    shown, rows, places = beside_duplicates(batch)
+    both, rows, copies = with_duplicates(batch)
     with listen(model) as heard:
-        model(shown.cells, shown.masked)
-    chance = 1 / shown.cells.shape[1]
+        model(both.cells, both.masked)
+    uniform = 1 / both.cells.shape[1]
     return {
         name.removesuffix(".pattern"): {
-            "its duplicate": (pattern[0][:, rows, places].mean(-1), chance),
-            "itself": (pattern[0][:, rows, rows].mean(-1), chance),
+            "its duplicate": (pattern[0][:, rows, copies].mean(-1), uniform),
+            "itself": (pattern[0][:, rows, rows].mean(-1), uniform),
         }
         for name, pattern in heard.items()
         if name.startswith("rows.")

@@ -1,7 +1,7 @@
-"""Whether a head of attention looks at the word that a word hangs from (Clark et al., 2019).
+"""Whether a head attends to the syntactic head of a word, in a dependency tree (Clark et al., 2019).
 
-One head among many does so by chance, and one fixed distance among many is often right too. Therefore the best head and
-the best distance are chosen by every other sentence, and counted on the sentences between.
+One head among many does so by chance, and so does one fixed offset among many. Therefore the best head and the best
+offset are selected on every second sentence and evaluated on the others.
 """
 
 from collections import Counter
@@ -19,14 +19,14 @@ from regard.data.trees.tree_positions import token_trees
 from regard.studies.heads.roles import word_pattern
 from regard.text import Tokenizer
 
-FEWEST = 50  # words with a relation to the word they hang from, for it to have a line of its own
+MIN_WORDS = 50  # with a relation, in either half of the sentences, for the relation to be reported
 ALL = "all"
-Patterns = dict[str, Tensor]
-HeadName = tuple[str, int]
+Patterns = dict[str, Tensor]  # by layer
+HeadKey = tuple[str, int]  # layer and head of attention
 
 
-class Asked(NamedTuple):
-    """A word, the word that it hangs from, and by what relation."""
+class Arc(NamedTuple):
+    """A word, its syntactic head, and their relation."""
 
     word: int
     head: int
@@ -34,92 +34,91 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Relation:
-    """How often the head that was chosen looks at the word above, and how often the distance that was chosen leads."""
+class RelationScore:
+    """How often the selected head of attention finds the syntactic head, and how often the selected offset does."""
 
-    name: str
+    relation: str
     words: int
     layer: str
-    number: int
-    share: float
+    head: int
+    accuracy: float
     offset: int
-    by_offset: float
+    offset_accuracy: float
 
 
 @dataclass(frozen=True)
 class Syntax:
-    shares: dict[HeadName, float]  # of all words of all sentences
-    relations: tuple[Relation, ...]  # that of all words first
+    accuracies: dict[HeadKey, float]  # over all words of all sentences
+    relations: tuple[RelationScore, ...]  # that of all words first
 
 
 @dataclass
-class _Tally:
-    """Of one half of the sentences, for each relation and for all together."""
+class _Counts:
+    """Of one half of the sentences, by relation and for all together."""
 
-    right: dict[str, dict[HeadName, float]] = field(default_factory=dict)
+    correct: dict[str, dict[HeadKey, float]] = field(default_factory=dict)
     offsets: dict[str, Counter[int]] = field(default_factory=dict)
 
-    def add(self, asked: Sequence[Asked], looks: dict[str, Bool[Tensor, "head asked"]]) -> None:
-        for name in {ALL, *(one.relation for one in asked)}:
-            chosen = torch.tensor([name in (ALL, one.relation) for one in asked])
+    def add(self, arcs: Sequence[Arc], correct: dict[str, Bool[Tensor, "head arc"]]) -> None:
+        for name in {ALL, *(arc.relation for arc in arcs)}:
+            chosen = torch.tensor([name in (ALL, arc.relation) for arc in arcs])
             self.offsets.setdefault(name, Counter()).update(
-                one.head - one.word for one in asked if name in (ALL, one.relation)
+                arc.head - arc.word for arc in arcs if name in (ALL, arc.relation)
             )
-            right = self.right.setdefault(name, {})
-            for layer, own in looks.items():
-                for number, count in enumerate(own[:, chosen].sum(-1).tolist()):
-                    right[layer, number] = right.get((layer, number), 0.0) + count
+            counts = self.correct.setdefault(name, {})
+            for layer, own in correct.items():
+                for head, count in enumerate(own[:, chosen].sum(-1).tolist()):
+                    counts[layer, head] = counts.get((layer, head), 0.0) + count
 
-    def words(self, name: str) -> int:
-        return self.offsets.get(name, Counter()).total()
+    def words(self, relation: str) -> int:
+        return self.offsets.get(relation, Counter()).total()
 
 
-def read_syntax(
-    parses: Sequence[Parse], tokenizer: Tokenizer, longest: int, causal: bool, read: Callable[[Tensor], Patterns]
+def score_syntax(
+    parses: Sequence[Parse], tokenizer: Tokenizer, max_length: int, causal: bool, patterns: Callable[[Tensor], Patterns]
 ) -> Syntax:
-    """`read` gives the patterns between the tokens of one sentence, by layer."""
-    halves = _Tally(), _Tally()
+    """`patterns` gives the attention between the tokens of one sentence, by layer."""
+    halves = _Counts(), _Counts()
     texts = [parse.text for parse in parses]
     trees = token_trees(texts, parses, tokenizer)
-    able = [
-        (parse, tokens, tree, asked)
+    sentences = [
+        (parse, tokens, tree, arcs)
         for parse, tokens, tree in zip(parses, tokenizer.encode(texts), trees, strict=True)
-        if len(tokens) <= longest and (asked := ask(parse, set(tree.nodes), causal))
+        if len(tokens) <= max_length and (arcs := arcs_of(parse, set(tree.nodes), causal))
     ]
-    for number, (parse, tokens, tree, asked) in enumerate(able):
-        patterns = read(torch.tensor([tokens]))
-        words = {name: word_pattern(own[0].clone(), tree, len(parse.heads)) for name, own in patterns.items()}
-        halves[number % 2].add(asked, {name: looks_at(own, asked) for name, own in words.items()})
+    for i, (parse, tokens, tree, arcs) in enumerate(sentences):
+        layers = patterns(torch.tensor([tokens]))
+        words = {name: word_pattern(own[0].clone(), tree, len(parse.heads)) for name, own in layers.items()}
+        halves[i % 2].add(arcs, {name: attends_to_head(own, arcs) for name, own in words.items()})
     if not all(half.words(ALL) for half in halves):
-        raise UserError(f"{parses[0].file}: needs two sentences of at most {longest} tokens, which can be read at once")
+        raise UserError(f"{parses[0].file}: needs at least two sentences of at most {max_length} tokens")
     total = sum(half.words(ALL) for half in halves)
-    shares = {head: (halves[0].right[ALL][head] + right) / total for head, right in halves[1].right[ALL].items()}
+    accuracies = {key: (halves[0].correct[ALL][key] + count) / total for key, count in halves[1].correct[ALL].items()}
     names = sorted(halves[1].offsets, key=lambda name: (-halves[1].words(name), name != ALL))
-    many = [name for name in names if name == ALL or min(half.words(name) for half in halves) >= FEWEST]
-    return Syntax(shares, tuple(_relation(name, *halves) for name in many))
+    frequent = [name for name in names if name == ALL or min(half.words(name) for half in halves) >= MIN_WORDS]
+    return Syntax(accuracies, tuple(_score(name, *halves) for name in frequent))
 
 
-def _relation(name: str, chosen_by: _Tally, counted: _Tally) -> Relation:
-    right, words = chosen_by.right[name], counted.words(name)
-    best = max(right, key=lambda head: right[head])
-    offset = chosen_by.offsets[name].most_common(1)[0][0]
-    return Relation(
-        name, words, *best, counted.right[name][best] / words, offset, counted.offsets[name][offset] / words
-    )
+def _score(relation: str, selection: _Counts, evaluation: _Counts) -> RelationScore:
+    correct, words = selection.correct[relation], evaluation.words(relation)
+    best = max(correct, key=lambda key: correct[key])
+    offset = selection.offsets[relation].most_common(1)[0][0]
+    accuracy = evaluation.correct[relation][best] / words
+    return RelationScore(relation, words, *best, accuracy, offset, evaluation.offsets[relation][offset] / words)
 
 
-def ask(parse: Parse, seen: set[int], causal: bool) -> list[Asked]:
-    """Every word with a word above it, both of which have tokens; who reads left to right must have read it before."""
+def arcs_of(parse: Parse, seen: set[int], causal: bool) -> list[Arc]:
+    """Arcs between words that have tokens; a causal model must have read the syntactic head before the word."""
     return [
-        Asked(word, head, parse.relations[word].partition(":")[0])
+        Arc(word, head, parse.relations[word].partition(":")[0])
         for word, head in enumerate(parse.heads)
         if head >= 0 and (head < word or not causal) and {word, head} <= seen
     ]
 
 
-def looks_at(words: Float[Tensor, "head from to"], asked: Sequence[Asked]) -> Bool[Tensor, "head asked"]:
-    """Whether each attention head looks most, among other words, at the word above."""
+def attends_to_head(words: Float[Tensor, "head from to"], arcs: Sequence[Arc]) -> Bool[Tensor, "head arc"]:
+    """Whether each head of attention attends to the syntactic head most, among other words."""
     others = words.clone()
     others.diagonal(dim1=1, dim2=2).fill_(-1.0)
     most = others.argmax(-1)
-    return most[:, [one.word for one in asked]] == torch.tensor([one.head for one in asked])
+    return most[:, [arc.word for arc in arcs]] == torch.tensor([arc.head for arc in arcs])

@@ -1,10 +1,10 @@
-"""The folder of a study. What has an outcome is never made again, so a study that was killed goes on where it was.
+"""The folder of a study. A run with an outcome is never repeated, so a study that was killed resumes where it was.
 
-study.json                what was asked, and what was settled from it before the first run
+study.json                the settings, and what was measured and computed from them before the first run
 plans/NAME-SEED.yaml      the plan of each run
 runs/NAME-SEED/           the run folder of each run
-outcomes/NAME-SEED.json   how each ended
-logs/NAME-SEED.txt        what it said on the way
+outcomes/NAME-SEED.json   how each run ended
+logs/NAME-SEED.txt        what each run printed
 report.html, report.md, plots/
 """
 
@@ -21,14 +21,14 @@ from regard.core.errors import UserError
 from regard.core.files import open_here, read_json, write_text
 from regard.recipes import Plan
 
-SETTINGS = "study.json"
-OURS = {SETTINGS, "plans", "runs", "outcomes", "logs", "plots", "data", "report.html", "report.md", ".lock"}
-OURS |= {"prediction.json", "heads.json", "costs.json", "effects.json"}
+STUDY = "study.json"
+FILES = {STUDY, "plans", "runs", "outcomes", "logs", "plots", "data", "report.html", "report.md", ".lock"}
+FILES |= {"prediction.json", "heads.json", "costs.json", "effects.json"}
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a study: a plan under a name, repeated with several seeds."""
+    """One run of a study: a named plan with one seed."""
 
     name: str
     seed: int
@@ -41,13 +41,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended. One that diverged has no loss, and says why: that is a result too."""
+    """How a run ended. Divergence is a result too: no loss, but a reason."""
 
-    loss: float | None  # lowest on validation data, in nats
+    loss: float | None  # lowest validation loss
     steps: int
     seconds: float
     diverged: str | None = None
-    right: float | None = None  # share of validation texts told exactly right, where that was asked
+    exact_match: float | None = None  # fraction of validation texts answered exactly, if requested
 
 
 class StudyFolder:
@@ -55,37 +55,37 @@ class StudyFolder:
         self.path = path
         self._lock: int | None = None
 
-    def open(self, asked: Mapping[str, Any]) -> "StudyFolder":
-        """Take the folder for a study that is new, or that was asked in the same words."""
+    def open(self, settings: Mapping[str, Any]) -> "StudyFolder":
+        """Lock the folder for a new study, or for one with the same settings."""
         if self.path.exists() and not self.path.is_dir():
-            raise UserError(f"{self.path}: is a file; a study needs a folder")
+            raise UserError(f"{self.path}: is a file; --out must be a folder")
         self._refuse_foreign()
         self.path.mkdir(parents=True, exist_ok=True)
         self._take_lock()
         try:
-            self._agree(json.loads(json.dumps(dict(asked))))
+            self._check_settings(json.loads(json.dumps(dict(settings))))
         except UserError:
             self.__exit__()
             raise
         return self
 
-    def _agree(self, wanted: Mapping[str, Any]) -> None:
-        """Refuse a question other than that which the folder was taken for, once anything has come of it."""
-        if not (self.path / SETTINGS).exists():
-            self._write({"asked": wanted})
+    def _check_settings(self, settings: Mapping[str, Any]) -> None:
+        """Refuse other settings than those that the folder's runs were made with."""
+        if not (self.path / STUDY).exists():
+            self._write({"settings": settings})
             return
-        before = self._read().get("asked")
-        begun = any((self.path / one).exists() for one in ("plans", "report.md"))
-        if before != wanted and not begun:
-            self._write({"asked": wanted})
-        elif before != wanted:
+        before = self._read().get("settings")
+        has_runs = any((self.path / name).exists() for name in ("plans", "report.md"))
+        if before != settings and not has_runs:
+            self._write({"settings": settings})
+        elif before != settings:
             before = before if isinstance(before, dict) else {}
-            if before.keys() != wanted.keys():
+            if before.keys() != settings.keys():
                 raise UserError(f"{self.path}: holds a study of another kind; choose another folder")
-            key = next((key for key in {**before, **wanted} if before.get(key) != wanted.get(key)), "asked")
+            key = next(key for key in settings if before.get(key) != settings.get(key))
             raise UserError(
-                f"{self.path}: holds a study with {key} {before.get(key)!r}, not {wanted.get(key)!r}; "
-                "repeat its command to go on, or choose another folder"
+                f"{self.path}: holds a study with {key} {before.get(key)!r}, not {settings.get(key)!r}; "
+                "repeat its command to resume it, or choose another folder"
             )
 
     def __enter__(self) -> "StudyFolder":
@@ -96,24 +96,24 @@ class StudyFolder:
             os.close(self._lock)
             self._lock = None
 
-    def settled(self, name: str, settle: Callable[[], Any]) -> Any:
-        """What `settle` gives, asked once: a study that goes on must not choose anew."""
-        known = dict(self._read())
-        if name not in known:
-            known[name] = json.loads(json.dumps(settle()))
-            self._write(known)
-        return known[name]
+    def cached(self, name: str, compute: Callable[[], Any]) -> Any:
+        """The value of `compute`, computed once per study: a resumed study must not decide anew."""
+        values = dict(self._read())
+        if name not in values:
+            values[name] = json.loads(json.dumps(compute()))
+            self._write(values)
+        return values[name]
 
-    def knows(self, name: str) -> bool:
+    def has(self, name: str) -> bool:
         return name in self._read()
 
     # Runs
 
     def add(self, job: Job) -> None:
-        place = self.path / "plans" / f"{job.key}.yaml"
-        if not place.exists():
-            place.parent.mkdir(exist_ok=True)
-            write_text(place, to_yaml(job.plan))
+        path = self.path / "plans" / f"{job.key}.yaml"
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            write_text(path, to_yaml(job.plan))
 
     def plan(self, key: str) -> Plan:
         return from_yaml(Plan, self.path / "plans" / f"{key}.yaml")
@@ -125,28 +125,28 @@ class StudyFolder:
         return self.path / "logs" / f"{key}.txt"
 
     def outcome(self, key: str) -> Outcome | None:
-        place = self.path / "outcomes" / f"{key}.json"
-        if not place.exists():
+        path = self.path / "outcomes" / f"{key}.json"
+        if not path.exists():
             return None
-        found: Outcome = from_dict(Outcome, read_json(place), str(place))
-        return found
+        outcome: Outcome = from_dict(Outcome, read_json(path), str(path))
+        return outcome
 
-    def waiting(self, jobs: Sequence[Job]) -> list[Job]:
+    def pending(self, jobs: Sequence[Job]) -> list[Job]:
         return [job for job in jobs if self.outcome(job.key) is None]
 
-    def end(self, key: str, outcome: Outcome) -> None:
-        place = self.path / "outcomes" / f"{key}.json"
-        place.parent.mkdir(exist_ok=True)
-        write_text(place, json.dumps(asdict(outcome), indent=1))
+    def write_outcome(self, key: str, outcome: Outcome) -> None:
+        path = self.path / "outcomes" / f"{key}.json"
+        path.parent.mkdir(exist_ok=True)
+        write_text(path, json.dumps(asdict(outcome), indent=1))
 
-    # Holding the folder
+    # The folder itself
 
     def _refuse_foreign(self) -> None:
         if not self.path.exists():
             return
-        foreign = sorted(c.name for c in self.path.iterdir() if c.name not in OURS and not c.name.endswith(".part"))
+        foreign = sorted(c.name for c in self.path.iterdir() if c.name not in FILES and not c.name.endswith(".part"))
         if foreign:
-            raise UserError(f"{self.path}: holds {foreign[0]!r}, which is not a study's; choose an empty or new folder")
+            raise UserError(f"{self.path}: holds {foreign[0]!r}, which is not part of a study; choose a new folder")
 
     def _take_lock(self) -> None:
         lock = open_here(self.path / ".lock", os.O_RDWR)
@@ -154,11 +154,11 @@ class StudyFolder:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(lock)
-            raise UserError(f"{self.path}: another process is making this study; wait or end it") from None
+            raise UserError(f"{self.path}: another process is running this study; wait for it or stop it") from None
         self._lock = lock
 
     def _read(self) -> Mapping[str, Any]:
-        return read_json(self.path / SETTINGS)
+        return read_json(self.path / STUDY)
 
-    def _write(self, settings: Mapping[str, Any]) -> None:
-        write_text(self.path / SETTINGS, json.dumps(dict(settings), indent=1))
+    def _write(self, values: Mapping[str, Any]) -> None:
+        write_text(self.path / STUDY, json.dumps(dict(values), indent=1))

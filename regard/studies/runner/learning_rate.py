@@ -1,12 +1,13 @@
-"""The learning rate that a plan does best with, found before anything is compared with it.
+"""Learning-rate search: the best learning rate of a plan, found before anything is compared with it.
 
-A base that learns too slowly flatters every change by which it learns faster; and a law over sizes of which some have
-the better rate is a law of rates. Rates are doubled and halved until the best has a worse one on either side; between
-those three the lowest point of a parabola over the logarithm of the rate is taken.
+A base that learns too slowly flatters every change that makes it learn faster, and a scaling law over sizes with badly
+tuned rates is a law of their rates. The learning rate is doubled and halved until the best one has a worse neighbour on
+either side; the result is the minimum of a parabola through these three, over the logarithm of the rate.
 """
 
+import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,101 +15,94 @@ from regard.core.errors import UserError
 from regard.recipes import Plan
 from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.pool import run_jobs
-from regard.studies.runner.report import Block, Grid, Heading, Words
+from regard.studies.runner.report import Block, Heading, Paragraph, Table
 
+log = logging.getLogger(__name__)
 SETTING = "training.optimiser.lr"
-TIMES = (0.5, 1.0, 2.0, 4.0)  # of the plan's own rate, to begin with
-FARTHEST = 64.0  # times the plan's own, either way
-SEED = 99  # of no run that is compared with another
+FACTORS = (0.5, 1.0, 2.0, 4.0)  # of the plan's own learning rate, tried first
+MAX_FACTOR = 64.0  # from the plan's own learning rate, either way
+SEED = 99  # used by no other run of a study
 
 
 @dataclass(frozen=True)
-class Rate:
+class LearningRate:
     value: float
-    tried: Mapping[float, float | None] = field(default_factory=dict)  # losses; None: diverged
+    losses: Mapping[float, float | None] = field(default_factory=dict)  # by learning rate; None: diverged
 
-    def of(self, plan: Plan) -> Plan:
-        return with_rate(plan, self.value)
+    def apply(self, plan: Plan) -> Plan:
+        return with_learning_rate(plan, self.value)
 
 
-def with_rate(plan: Plan, rate: float) -> Plan:
-    optimiser = replace(plan.training.optimiser, lr=rate)
+def with_learning_rate(plan: Plan, lr: float) -> Plan:
+    optimiser = replace(plan.training.optimiser, lr=lr)
     return replace(plan, training=replace(plan.training, optimiser=optimiser))
 
 
-def tries(settings: Mapping[str, Any] | None) -> int:
-    """How many runs it takes at least: none where the settings give the rate."""
-    return 0 if SETTING in (settings or {}) else len(TIMES)
+def search_runs(overrides: Mapping[str, Any] | None) -> int:
+    """The minimum number of runs of a search: none if the learning rate is given."""
+    return 0 if SETTING in (overrides or {}) else len(FACTORS)
 
 
-def first_tries(plan: Plan, settings: Mapping[str, Any] | None) -> list[Job]:
-    own = plan.training.optimiser.lr
-    return [_job(plan, own * times) for times in TIMES[: tries(settings)]]
+def first_jobs(plan: Plan, overrides: Mapping[str, Any] | None) -> list[Job]:
+    lr = plan.training.optimiser.lr
+    return [_job(plan, lr * factor) for factor in FACTORS[: search_runs(overrides)]]
 
 
-def find_rate(
-    folder: StudyFolder,
-    plan: Plan,
-    settings: Mapping[str, Any] | None,
-    processes: int | None,
-    say: Callable[[str], None],
-) -> Rate:
-    """For a plan with its budget; the runs stand in the folder as all others do."""
-    own = plan.training.optimiser.lr
-    jobs = first_tries(plan, settings)
+def find_learning_rate(
+    folder: StudyFolder, plan: Plan, overrides: Mapping[str, Any] | None, processes: int | None
+) -> LearningRate:
+    """The best learning rate of a plan with its budget; the runs are kept in the folder like all others."""
+    lr = plan.training.optimiser.lr
+    jobs = first_jobs(plan, overrides)
     if not jobs:
-        return Rate(own)
-    tried: dict[float, float | None] = {}
-
-    def say_part(line: str) -> None:
-        say(line.partition("; about ")[0])  # the time left would be that of these runs alone
-
+        return LearningRate(lr)
+    losses: dict[float, float | None] = {}
     while jobs:
-        outcomes = run_jobs(folder, jobs, processes, say_part)
-        tried |= {job.plan.training.optimiser.lr: outcomes[job.key].loss for job in jobs}
-        jobs = [_job(plan, rate) for rate in _beyond(tried) if own / FARTHEST <= rate <= own * FARTHEST]
-    if all(loss is None for loss in tried.values()):
-        raise UserError(f"{folder.path}: diverges at every rate from {min(tried):.3g} to {max(tried):.3g}")
-    value = lowest(tried)
-    say(f"rate {value:.3g}, the best of {len(tried)} that were tried and what lies between")
-    return Rate(value, dict(sorted(tried.items())))
+        outcomes = run_jobs(folder, jobs, processes, eta=False)  # which would be that of these runs alone
+        losses |= {job.plan.training.optimiser.lr: outcomes[job.key].loss for job in jobs}
+        jobs = [_job(plan, other) for other in _neighbours(losses) if lr / MAX_FACTOR <= other <= lr * MAX_FACTOR]
+    if all(loss is None for loss in losses.values()):
+        raise UserError(f"{folder.path}: diverges at every learning rate from {min(losses):.3g} to {max(losses):.3g}")
+    value = minimum(losses)
+    log.info("learning rate %.3g, interpolated from %d runs", value, len(losses))
+    return LearningRate(value, dict(sorted(losses.items())))
 
 
-def _job(plan: Plan, rate: float) -> Job:
+def _job(plan: Plan, lr: float) -> Job:
     training = replace(plan.training, seed=SEED)
-    return Job(f"rate-{rate:.3g}", SEED, with_rate(replace(plan, training=training), rate))
+    return Job(f"lr-{lr:.3g}", SEED, with_learning_rate(replace(plan, training=training), lr))
 
 
-def _beyond(tried: Mapping[float, float | None]) -> list[float]:
-    """The next rate, where the best so far has nothing beside it."""
-    best = min(tried, key=lambda rate: _loss(tried, rate))
-    if best == min(tried) or _loss(tried, best) == math.inf:
-        return [min(tried) / 2]
-    return [best * 2] if best == max(tried) else []
+def _neighbours(losses: Mapping[float, float | None]) -> list[float]:
+    """The next learning rate to try, if the best so far is at the edge."""
+    best = min(losses, key=lambda lr: _loss(losses, lr))
+    if best == min(losses) or _loss(losses, best) == math.inf:
+        return [min(losses) / 2]
+    return [best * 2] if best == max(losses) else []
 
 
-def lowest(tried: Mapping[float, float | None]) -> float:
-    """Where a parabola through the best and its neighbours is lowest; the best itself where one of them diverged."""
-    rates = sorted(tried)
-    at = min(range(len(rates)), key=lambda i: _loss(tried, rates[i]))
+def minimum(losses: Mapping[float, float | None]) -> float:
+    """The minimum of a parabola through the best rate and its neighbours; the best itself if a neighbour diverged."""
+    rates = sorted(losses)
+    at = min(range(len(rates)), key=lambda i: _loss(losses, rates[i]))
     if not 0 < at < len(rates) - 1:
         return rates[at]
-    below, best, above = (_loss(tried, rate) for rate in rates[at - 1 : at + 2])
-    bend = below - 2 * best + above
-    if not 0 < bend < math.inf:
+    below, best, above = (_loss(losses, lr) for lr in rates[at - 1 : at + 2])
+    curvature = below - 2 * best + above
+    if not 0 < curvature < math.inf:
         return rates[at]
-    return float(rates[at] * 2 ** ((below - above) / (2 * bend)))
+    return float(rates[at] * 2 ** ((below - above) / (2 * curvature)))
 
 
-def _loss(tried: Mapping[float, float | None], rate: float) -> float:
-    loss = tried[rate]
+def _loss(losses: Mapping[float, float | None], lr: float) -> float:
+    loss = losses[lr]
     return math.inf if loss is None else loss
 
 
-def rate_blocks(rate: Rate, told: str) -> Sequence[Block]:
-    """What was tried, for a report."""
-    if not rate.tried:
+def learning_rate_blocks(lr: LearningRate, explanation: str) -> Sequence[Block]:
+    """The search, for a report."""
+    if not lr.losses:
         return []
-    rows = [[f"{one:.3g}", "diverged" if loss is None else f"{loss:.4f}"] for one, loss in rate.tried.items()]
-    words = f"{told} Found before any other run, with a seed that none of them has: **{rate.value:.3g}**."
-    return [Heading("The rate"), Words(words), Grid(["rate", "loss"], rows)]
+    rows = [[f"{rate:.3g}", "diverged" if loss is None else f"{loss:.4f}"] for rate, loss in lr.losses.items()]
+    text = f"{explanation} Found before all other runs, with a seed of its own: **{lr.value:.3g}**."
+    return [Heading("Learning rate"), Paragraph(text), Table(["learning rate", "loss"], rows)]

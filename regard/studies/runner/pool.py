@@ -1,11 +1,12 @@
-"""Runs side by side: one process a core with one thread each, so that they do not slow each other."""
+"""The job pool: runs in parallel, one single-threaded process per core."""
 
+import logging
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -14,96 +15,99 @@ from regard.core.machine import usable_cores
 from regard.studies.runner.folder import Job, Outcome, StudyFolder
 from regard.train.display import clock
 
-PAUSE = 0.05  # seconds between looks at the processes
+log = logging.getLogger(__name__)
+POLL_SECONDS = 0.05
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TOKENIZERS_PARALLELISM"), "1")
-Say = Callable[[str], None]
 
 
 class StoppedError(UserError):
-    """Somebody asked the study to stop; its runs have saved what they had."""
+    """The study was stopped by a signal; its runs have saved their state."""
 
     def __init__(self, folder: StudyFolder, number: int):
-        super().__init__(f"{folder.path}: stopped; repeat the command to go on")
+        super().__init__(f"{folder.path}: stopped; repeat the command to resume")
         self.exit_code = 128 + number
 
 
 def run_jobs(
-    folder: StudyFolder, jobs: Sequence[Job], processes: int | None, say: Say, *, right: bool = False
+    folder: StudyFolder, jobs: Sequence[Job], processes: int | None, *, exact_match: bool = False, eta: bool = True
 ) -> dict[str, Outcome]:
-    """Make every run that has no outcome yet; gives the outcomes of all by key, in the order of the jobs."""
+    """Make every run without an outcome; returns the outcomes of all by key, in the order of the jobs.
+
+    `exact_match` also measures the fraction of validation texts answered exactly; `eta` logs the remaining time.
+    """
     at_least(1, processes=processes)
     for job in jobs:
         folder.add(job)
-    waiting = folder.waiting(jobs)
-    if len(waiting) < len(jobs):
-        say(f"{len(jobs) - len(waiting)} of {len(jobs)} runs have ended before")
-    _run(folder, waiting, min(processes or usable_cores(), max(1, len(waiting))), say, right)
-    found = {job.key: folder.outcome(job.key) for job in jobs}
-    return {key: outcome for key, outcome in found.items() if outcome is not None}
+    pending = folder.pending(jobs)
+    if len(pending) < len(jobs):
+        log.info("%d of %d runs were complete before", len(jobs) - len(pending), len(jobs))
+    _run(folder, pending, min(processes or usable_cores(), max(1, len(pending))), exact_match, eta)
+    outcomes = {job.key: folder.outcome(job.key) for job in jobs}
+    return {key: outcome for key, outcome in outcomes.items() if outcome is not None}
 
 
-def _run(folder: StudyFolder, waiting: list[Job], processes: int, say: Say, right: bool) -> None:
+def _run(folder: StudyFolder, pending: list[Job], processes: int, exact_match: bool, eta: bool) -> None:
     running: dict[str, subprocess.Popen[bytes]] = {}
-    left, ended, told, began = list(waiting), 0, 0, time.monotonic()
-    with _stopping(running) as asked:
-        while left or running:
-            while left and len(running) < processes and not asked:
-                job = left.pop(0)
-                running[job.key] = _start(folder, job.key, right)
-            # Here and not where the signal is heard: that may be before a run that was just started is among these.
-            while told < len(asked):
-                told += 1
+    queue, ended, forwarded, start = list(pending), 0, 0, time.monotonic()
+    with _stop_signals(running) as signals:
+        while queue or running:
+            while queue and len(running) < processes and not signals:
+                job = queue.pop(0)
+                running[job.key] = _start(folder, job.key, exact_match)
+            # Not in the signal handler, which may run before a process that was just started is in the dictionary.
+            while forwarded < len(signals):
+                forwarded += 1
                 for process in running.values():
                     process.terminate()
             for key in [key for key, process in running.items() if process.poll() is not None]:
                 code = running.pop(key).returncode
-                if not asked:
+                if not signals:
                     _check(folder, key, code)
                 ended += 1
-                say(_line(folder, key, ended, len(waiting), time.monotonic() - began))
-            if asked and not running:
-                raise StoppedError(folder, asked[0])
-            time.sleep(PAUSE)
+                remaining = (time.monotonic() - start) / ended * (len(pending) - ended)
+                log.info(
+                    "[%d/%d] %s%s", ended, len(pending), _line(folder, key), f"; about {clock(remaining)} left" * eta
+                )
+            if signals and not running:
+                raise StoppedError(folder, signals[0])
+            time.sleep(POLL_SECONDS)
 
 
-def _start(folder: StudyFolder, key: str, right: bool) -> subprocess.Popen[bytes]:
-    log = folder.log(key)
-    log.parent.mkdir(exist_ok=True)
-    words = [sys.executable, "-m", "regard", "study", "work", str(folder.path), key, *(["--right"] if right else [])]
-    with log.open("ab") as out:
-        # In a group of its own a run hears Ctrl-C once, from here; a second would end it before it saves.
+def _start(folder: StudyFolder, key: str, exact_match: bool) -> subprocess.Popen[bytes]:
+    output = folder.log(key)
+    output.parent.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "regard", "study", "work", str(folder.path), key]
+    with output.open("ab") as out:
+        # In its own process group a run gets Ctrl-C once, from here; a second signal would end it before it saves.
         return subprocess.Popen(
-            words, env=_environment(), stdin=subprocess.PIPE, stdout=out, stderr=out, process_group=0
-        )
-
-
-def _environment() -> Mapping[str, str]:
-    return {**os.environ, **ONE_THREAD}
+            [*command, *["--exact-match"] * exact_match],
+            env={**os.environ, **ONE_THREAD}, stdin=subprocess.PIPE, stdout=out, stderr=out, process_group=0,
+        )  # fmt: skip
 
 
 def _check(folder: StudyFolder, key: str, code: int) -> None:
     if folder.outcome(key) is None:
-        said = folder.log(key).read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["nothing"]
-        raise UserError(f"{folder.path}: run {key} failed ({code}), saying: {said[-1].removeprefix('regard: ')}")
+        lines = folder.log(key).read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["no output"]
+        raise UserError(f"{folder.path}: run {key} failed ({code}): {lines[-1].removeprefix('regard: ')}")
 
 
-def _line(folder: StudyFolder, key: str, ended: int, of: int, seconds: float) -> str:
+def _line(folder: StudyFolder, key: str) -> str:
     outcome = folder.outcome(key)
-    told = "stopped" if outcome is None else "diverged" if outcome.loss is None else f"loss {outcome.loss:.4f}"
-    return f"[{ended}/{of}] {key}: {told}; about {clock(seconds / ended * (of - ended))} left"
+    result = "stopped" if outcome is None else "diverged" if outcome.loss is None else f"loss {outcome.loss:.4f}"
+    return f"{key}: {result}"
 
 
 @contextmanager
-def _stopping(running: Mapping[str, subprocess.Popen[bytes]]) -> Iterator[list[int]]:
-    """The signals by which the study was asked to stop; whatever happens, none of its runs outlives it."""
-    asked: list[int] = []
+def _stop_signals(running: Mapping[str, subprocess.Popen[bytes]]) -> Iterator[list[int]]:
+    """The stop signals received so far. On leaving, no run is left behind."""
+    signals: list[int] = []
 
-    def hear(number: int, frame: FrameType | None) -> None:
-        asked.append(number)
+    def receive(number: int, frame: FrameType | None) -> None:
+        signals.append(number)
 
-    before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, receive) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield asked
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

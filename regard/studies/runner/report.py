@@ -1,4 +1,4 @@
-"""A report as blocks, written twice: Markdown for whoever reads text, and one HTML file that needs nothing else."""
+"""A report as a list of blocks, written as Markdown with plots beside it and as one self-contained HTML file."""
 
 import html
 import re
@@ -18,39 +18,39 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Words:
-    """A paragraph; `code` may stand in it, and **what matters**."""
+class Paragraph:
+    """Text with `code` and **bold** in it."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Text to be copied as it is: commands, settings."""
+class CodeBlock:
+    """Verbatim text: commands, settings."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Grid:
-    heads: Sequence[str]
+class Table:
+    header: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Picture:
+class Figure:
     name: str
     svg: str
-    told: str
+    caption: str
 
 
-Block = Heading | Words | Lines | Grid | Picture
+Block = Heading | Paragraph | CodeBlock | Table | Figure
 
 
 def write_report(folder: Path, title: str, blocks: Sequence[Block]) -> None:
-    """`report.md` with its plots beside it, and `report.html` with everything inside."""
+    """Write `report.md` with its `plots/`, and `report.html` with the plots inside."""
     for block in blocks:
-        if isinstance(block, Picture):
+        if isinstance(block, Figure):
             (folder / "plots").mkdir(exist_ok=True)
             write_text(folder / "plots" / f"{block.name}.svg", block.svg)
     write_text(folder / "report.md", f"# {title}\n\n" + "\n\n".join(map(_markdown, blocks)) + "\n")
@@ -58,25 +58,27 @@ def write_report(folder: Path, title: str, blocks: Sequence[Block]) -> None:
     write_text(folder / "report.html", PAGE.format(title=html.escape(title), style=STYLE, body=body))
 
 
-def command() -> Lines:
-    """The words that made this report, and that make it again."""
+def command() -> CodeBlock:
+    """The command line that made this report, with the versions."""
     import torch
 
-    return Lines(f"{shlex.join(['regard', *sys.argv[1:]])}\n# regard {regard.__version__}, torch {torch.__version__}")
+    return CodeBlock(
+        f"{shlex.join(['regard', *sys.argv[1:]])}\n# regard {regard.__version__}, torch {torch.__version__}"
+    )
 
 
 def _markdown(block: Block) -> str:
     match block:
         case Heading(text):
             return f"## {text}"
-        case Words(text):
+        case Paragraph(text):
             return text
-        case Lines(text):
+        case CodeBlock(text):
             return "\n".join(f"    {line}" for line in text.splitlines())
-        case Picture(name, _, told):
-            return f"![{told}](plots/{name}.svg)\n\n*{told}*"
-        case Grid(heads, rows):
-            table = [heads, ["---"] * len(heads), *rows]
+        case Figure(name, _, caption):
+            return f"![{caption}](plots/{name}.svg)\n\n*{caption}*"
+        case Table(header, rows):
+            table = [header, ["---"] * len(header), *rows]
             return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table)
 
 
@@ -84,15 +86,15 @@ def _html(block: Block) -> str:
     match block:
         case Heading(text):
             return f"<h2>{_inline(text)}</h2>"
-        case Words(text):
+        case Paragraph(text):
             return f"<p>{_inline(text)}</p>"
-        case Lines(text):
+        case CodeBlock(text):
             return f"<pre>{html.escape(text)}</pre>"
-        case Picture(_, svg, told):
-            inline = svg[svg.index("<svg") :]  # an XML declaration has no place inside a page
-            return f"<figure>{inline}<figcaption>{_inline(told)}</figcaption></figure>"
-        case Grid(heads, rows):
-            head = "".join(f"<th>{_inline(cell)}</th>" for cell in heads)
+        case Figure(_, svg, caption):
+            inline = svg[svg.index("<svg") :]  # without the XML declaration
+            return f"<figure>{inline}<figcaption>{_inline(caption)}</figcaption></figure>"
+        case Table(header, rows):
+            head = "".join(f"<th>{_inline(cell)}</th>" for cell in header)
             body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
             return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 

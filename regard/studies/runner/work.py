@@ -12,8 +12,8 @@ from regard.studies.runner.prepare import prepared
 from regard.train import DivergedError, Report
 
 
-def work(study: Path, key: str, *, right: bool = False) -> int:
-    """Make or go on with a run, and write how it ended; gives the exit code."""
+def work(study: Path, key: str, *, exact_match: bool = False) -> int:
+    """Make or resume a run and write its outcome; returns the exit code."""
     folder = StudyFolder(study)
     if folder.outcome(key) is not None:
         return 0
@@ -23,20 +23,20 @@ def work(study: Path, key: str, *, right: bool = False) -> int:
         report = make_run(lambda ranks: prepared(plan, out, ranks), out, resume=True)
     except DivergedError as error:
         progress = error.progress
-        why = f"no finite loss or gradient any more from step {progress.step - progress.bad_in_a_row + 2:,} on"
-        folder.end(key, Outcome(None, progress.step, progress.seconds, diverged=why))
+        reason = f"no finite loss or gradient from step {progress.step - progress.bad_in_a_row + 2:,} on"
+        folder.write_outcome(key, Outcome(None, progress.step, progress.seconds, diverged=reason))
         return 0
     if report.stopped_by:
         return 128 + report.stopped_by
-    folder.end(key, _outcome(plan, out, report, right))
+    folder.write_outcome(key, _outcome(plan, out, report, exact_match))
     return 0
 
 
-def _outcome(plan: Plan, out: Path, report: Report, right: bool) -> Outcome:
+def _outcome(plan: Plan, out: Path, report: Report, exact_match: bool) -> Outcome:
     best, progress = report.progress.best, report.progress
     if best is None or not math.isfinite(best):
-        return Outcome(None, progress.step, progress.seconds, diverged="its validation loss is not finite")
-    told = (
-        share_right(load_run(out), plan.data.pairs()["valid"]) if right and isinstance(plan.data, PairFiles) else None
-    )
-    return Outcome(best, progress.step, progress.seconds, right=told)
+        return Outcome(None, progress.step, progress.seconds, diverged="the validation loss is not finite")
+    score = None
+    if exact_match and isinstance(plan.data, PairFiles):
+        score = share_right(load_run(out), plan.data.pairs()["valid"])
+    return Outcome(best, progress.step, progress.seconds, exact_match=score)

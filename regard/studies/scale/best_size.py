@@ -1,12 +1,12 @@
-"""The best size for a budget: with so many operations to spend, how large a model and how many tokens."""
+"""The compute-optimal size: for a budget of floating-point operations, how large a model and how many tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.studies.scale.laws import Interval, JointFit, Point
 
-TIMES = (1, 10, 100)  # the most work of a run on the grid
-MANY_PASSES = 4  # beyond, tokens seen again teach less (Muennighoff et al., 2023)
+MULTIPLES = (1, 10, 100)  # of the compute of the largest run on the grid
+MAX_EPOCHS = 4  # beyond it, repeated tokens are worth less than new ones (Muennighoff et al., 2023)
 
 
 @dataclass(frozen=True)
@@ -15,42 +15,36 @@ class BestSize:
     parameters: Interval  # without embeddings
     tokens: Interval
     loss: float
-    passes: float  # over the text that there is
+    epochs: float  # passes over the available text
 
     def __str__(self) -> str:
         return (
-            f"best for {self.flops:.3g} operations: {whole(self.parameters)} parameters without embeddings, "
-            f"{whole(self.tokens)} tokens, loss about {self.loss:.3f}{self.beyond}"
+            f"best size for {self.flops:.3g} FLOPs: {rounded(self.parameters)} parameters without embeddings, "
+            f"{rounded(self.tokens)} tokens, loss about {self.loss:.3f}{self.caveat}"
         )
 
     @property
-    def beyond(self) -> str:
-        """What to think of it where the text is too short for that."""
-        return (
-            f" if there were so much text: it is {self.passes:,.0f} passes over this"
-            if self.passes > MANY_PASSES
-            else ""
-        )
+    def caveat(self) -> str:
+        return f" with enough text (this text: {self.epochs:,.0f} epochs)" if self.epochs > MAX_EPOCHS else ""
 
 
 def best_sizes(fit: JointFit, points: Sequence[Point], budgets: Sequence[float], text: float) -> list[BestSize]:
-    """For the most work of a run and multiples of it, and for the budgets that were asked for.
+    """For multiples of the compute of the largest run, and for the given budgets in FLOPs.
 
-    Parameters × tokens is what a budget fixes; operations follow from the largest run's own ratio of the two. `text` is
-    the number of tokens that there are to learn from.
+    A budget fixes parameters × tokens, by the ratio of the largest run. `text` is the number of training tokens.
     """
     largest = max(points, key=lambda p: p.flops)
-    each = largest.flops / (largest.parameters * largest.tokens)
-    found = []
-    for flops in sorted({*(times * largest.flops for times in TIMES), *budgets}):
-        work = flops / each
+    flops_per_product = largest.flops / (largest.parameters * largest.tokens)
+    sizes = []
+    for flops in sorted({*(multiple * largest.flops for multiple in MULTIPLES), *budgets}):
+        work = flops / flops_per_product
         size = fit.best_parameters(work)
         tokens = Interval(work / size.value, work / size.high, work / size.low)
-        found.append(BestSize(flops, size, tokens, fit.law.loss(size.value, tokens.value), tokens.value / text))
-    return found
+        sizes.append(BestSize(flops, size, tokens, fit.law.loss(size.value, tokens.value), tokens.value / text))
+    return sizes
 
 
-def whole(told: Interval) -> str:
-    """Large numbers to three figures, written out."""
-    value, low, high = (f"{float(f'{x:.3g}'):,.0f}" for x in (told.value, told.low, told.high))
+def rounded(interval: Interval) -> str:
+    """Large numbers to three significant digits, written out."""
+    value, low, high = (f"{float(f'{x:.3g}'):,.0f}" for x in (interval.value, interval.low, interval.high))
     return f"{value} ({low} to {high})"

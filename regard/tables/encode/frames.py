@@ -29,9 +29,7 @@ def as_frame(table: Any) -> pd.DataFrame:
     if isinstance(table, Mapping) and all(np.ndim(cells) == 1 for cells in table.values()):
         return _checked(pd.DataFrame(table))
     if isinstance(table, (str, Path)):
-        raise ConfigError(
-            f"expected a table, not the text {str(table)[:80]!r}; read the file first: pandas.read_csv(…)"
-        )
+        raise ConfigError(f"expected a table, not the text {str(table)[:80]!r}; use pandas.read_csv(…)")
     if hasattr(table, "collect_schema"):  # a lazy frame of polars
         raise ConfigError(f"expected a table, not {type(table).__name__}; pass X.collect()")
     return _checked(_array(np.asarray(table)))

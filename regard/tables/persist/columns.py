@@ -1,5 +1,6 @@
 """Loading the columns of a fitted table, and checking its cells against them."""
 
+from collections import Counter
 from pathlib import Path
 from typing import cast, get_args
 
@@ -21,15 +22,20 @@ MOST_DAYS = 10_000_000  # of a date from 1970
 def read_columns(path: Path, imputer: bool) -> tuple[Columns, list[np.ndarray]]:
     """The columns and, for an imputer, the labels of their categories."""
     section = Section(path, read_json(path))
+    columns = parse_columns(section)
+    labels = read_imputer_labels(section, columns) if imputer else []
+    section.done()
+    return columns, labels
+
+
+def parse_columns(section: Section) -> Columns:
     named = section.boolean("named")
     columns = Columns(tuple(_read_column(one) for one in section.sections("columns", 1, MOST_COLUMNS)), named)
     names = [column.name for column in columns.columns]
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise section.error("columns", f"two have the name {shown(twice)}")
-    labels = read_imputer_labels(section, columns) if imputer else []
-    section.done()
-    return columns, labels
+    return columns
 
 
 def read_imputer_labels(section: Section, columns: Columns) -> list[np.ndarray]:

@@ -38,7 +38,18 @@ MOST_TARGETS = 1000
 MOST_CONFIG = 16_000_000  # bytes of config.yaml
 MOST_SEED = 2**32 - 1
 ROW_LIMIT = 2**53
-DTYPES = re.compile(r"object|str|bool|u?int(8|16|32|64)|float(16|32|64)")
+DTYPES = re.compile(r"object|str|bool|u?int(8|16|32|64)|float(16|32|64)|datetime64\[(Y|M|D|h|m|s|ms|us|ns)\]")
+
+
+_LABEL_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (str, bool, int, float),
+    "str": (str,),
+    "bool": (bool,),
+    "int": (int,),
+    "uint": (int,),
+    "float": (float, int),
+    "datetime": (str,),
+}
 
 
 def load(path: Path) -> Estimator | NPTImputer:
@@ -168,9 +179,7 @@ def _read_target(section: Section, estimator: Estimator) -> tuple[str | None, np
         raise section.error("dtype", f"must be object, str, bool, int…, uint… or float…, not {shown(dtype)}")
     if dtype == "str" and len(labels) * max(len(str(one)) for one in labels) > 10**7:
         raise section.error("labels", "are too long")
-    allowed: tuple[type, ...] = {"object": (str, bool, int, float), "str": (str,), "bool": (bool,)}.get(
-        dtype, (float, int) if dtype.startswith("float") else (int,)
-    )
+    allowed = _LABEL_TYPES[re.match("[a-z]+", dtype)[0]]  # type: ignore[index]
     if not all(isinstance(one, allowed) and (bool in allowed or not isinstance(one, bool)) for one in labels):
         raise section.error("labels", f"do not fit the dtype {dtype}")
     try:

@@ -14,7 +14,7 @@ from regard.core.config import to_dict
 from regard.core.files import write_text
 from regard.core.version import VERSION
 from regard.store import COLUMNS, TABLE, RunFolder
-from regard.tables.encode.cells import as_label
+from regard.tables.encode.cells import Label, as_label
 from regard.tables.ensemble import Ensemble
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.imputer import NPTImputer
@@ -46,7 +46,7 @@ def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Ma
             "settings": _settings(estimator),
             "seed": estimator.seed_,
             "targets": [
-                {"name": name, "dtype": _dtype(labels), "labels": [as_label(one) for one in labels.tolist()]}
+                {"name": name, "dtype": _dtype(labels), "labels": _label_list(labels)}
                 for name, labels in targets
             ],
             "model": model,
@@ -110,4 +110,9 @@ def _labels(estimator: Estimator) -> list[np.ndarray]:
 
 
 def _dtype(labels: np.ndarray) -> str:
-    return "str" if labels.dtype.kind == "U" else str(labels.dtype) if labels.dtype.kind in "biuf" else "object"
+    return "str" if labels.dtype.kind == "U" else str(labels.dtype) if labels.dtype.kind in "biufM" else "object"
+
+
+def _label_list(labels: np.ndarray) -> list[Label]:
+    plain = labels.astype(str) if labels.dtype.kind == "M" else labels
+    return [as_label(one) for one in plain.tolist()]

@@ -101,10 +101,7 @@ class Section:
             where = f"{name}[{number}]"
             if isinstance(label, str):
                 self.as_text(where, label)
-            elif isinstance(label, int) and not isinstance(label, bool):
-                if not -(2**63) <= label < 2**64:
-                    raise self.error(where, f"must fit in 64 bits, not {shown(label)}")
-            elif not isinstance(label, (bool, float)) or not math.isfinite(label):
+            elif not isinstance(label, (bool, int, float)) or (isinstance(label, float) and not math.isfinite(label)):
                 raise self.error(where, f"must be text, a boolean or a finite number, not {shown(label)}")
             if (type(label), label) in distinct:
                 raise self.error(where, f"{shown(label)} occurs twice")

@@ -5,13 +5,13 @@ import { heatMap } from "./heat.js";
 import { ask, unpack } from "./source.js";
 
 export async function showAlignment(place, shown, state, change) {
-  const across = shown.flatMap(({ recording }) => recording.looks.filter((look) => look.across));
+  const across = shown.flatMap(({ recording }) => recording.maps.filter((look) => look.cross));
   const names = [...new Set(across.map((look) => look.name))];
   const heads = Math.max(0, ...across.map((look) => look.heads));
-  const chosen = names.includes(state.look) ? state.look : "";
+  const chosen = names.includes(state.attention) ? state.attention : "";
   const numbers = Array.from({ length: heads }, (_, head) => [head, `head ${head}`]);
   const bar = make("div", { class: "row" },
-    choice("attention", [["", "mean of all"], ...names.map((name) => [name, name])], chosen, (look) => change({ look: look || null })),
+    choice("attention", [["", "mean of all"], ...names.map((name) => [name, name])], chosen, (look) => change({ attention: look || null })),
     choice("head", [["", "mean of all"], ...numbers], state.head ?? "", (head) => change({ head: head === "" ? null : Number(head) })));
   const panels = await Promise.all(shown.map((one) => panel(one, chosen, state.head)));
   place.replaceChildren(names.length ? bar : "", make("div", { class: "panels" }, ...panels));
@@ -19,7 +19,7 @@ export async function showAlignment(place, shown, state, change) {
 
 async function panel({ run, recording }, name, head) {
   const whole = make("section", { class: "panel" });
-  const across = recording.looks.filter((look) => look.across);
+  const across = recording.maps.filter((look) => look.cross);
   if (!across.length) {
     whole.append(make("p", {}, "No alignment: this model looks at no source while it writes."));
     return whole;
@@ -27,7 +27,7 @@ async function panel({ run, recording }, name, head) {
   // Another model may have other layers and heads: then the mean of all its own stands beside.
   const look = across.some((one) => one.name === name) ? name : null;
   const which = head !== null && head < across[0].heads ? head : null;
-  const answer = await ask(`api/recordings/${recording.id}/alignment`, { look, head: which });
+  const answer = await ask(`api/recordings/${recording.id}/alignment`, { attention: look, head: which });
   const told = `${look ?? "mean of all attention to the source"}, ${which === null ? "mean of all heads" : `head ${which}`}`;
   const picture = heatMap({
     name: "alignment",

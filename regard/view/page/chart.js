@@ -9,7 +9,7 @@ const ROW = 16; // of the legend in a file
 const MARGIN = { left: 62, right: 14, top: 26, bottom: 34 };
 const INNER = [WIDTH - MARGIN.left - MARGIN.right, HEIGHT - MARGIN.top - MARGIN.bottom];
 export const WORDS = {
-  loss: "training loss", valid: "validation loss", rate: "learning rate", lr_adamw: "learning rate of the rest",
+  loss: "training loss", valid: "validation loss", lr: "learning rate", lr_adamw: "learning rate of the rest",
   lr_multiplier: "learning rate, share of its highest", speed: "speed",
 };
 const crosses = new Map(); // what is pointed at in each chart, also after it is drawn again

@@ -54,7 +54,7 @@ function textForm(run, state, give) {
 }
 
 function pictureForm(run, send) {
-  const input = make("input", { type: "file", name: "picture", accept: "image/*" });
+  const input = make("input", { type: "file", name: "image", accept: "image/*" });
   input.addEventListener("change", () => send(input.files[0]));
   const words = `${run.hint}: choose a file, or drop it on the page`;
   return make("div", { class: "row" }, make("label", {}, make("span", {}, words), input));
@@ -64,11 +64,11 @@ export function drawAnswers(place, shown) {
   const panels = shown.map(({ run, recording }) => {
     const panel = make("div", { class: "panel" }, shown.length > 1 ? make("h3", {}, run.name) : null);
     if (recording.name) panel.append(make("p", { class: "faint" }, recording.name));
-    const words = run.kind === "text" ? recording.given.text.slice(-40) + "│" + recording.answer : recording.answer;
-    panel.append(make("p", { class: "answer" }, run.kind === "text" && recording.given.text.length > 40 ? "…" + words : words));
-    if (recording.chances.length) {
-      const told = recording.chances.map(([name, chance]) => make("li", {}, `${name} ${(100 * chance).toFixed(1)} %`));
-      panel.append(make("ul", { class: "chances", "aria-label": "chances" }, ...told));
+    const words = run.kind === "text" ? recording.input.text.slice(-40) + "│" + recording.answer : recording.answer;
+    panel.append(make("p", { class: "answer" }, run.kind === "text" && recording.input.text.length > 40 ? "…" + words : words));
+    if (recording.probabilities.length) {
+      const told = recording.probabilities.map(([name, chance]) => make("li", {}, `${name} ${(100 * chance).toFixed(1)} %`));
+      panel.append(make("ul", { class: "probabilities", "aria-label": "probabilities" }, ...told));
     }
     panel.append(...recording.notes.map((note) => make("p", { class: "note" }, note)));
     return panel;

@@ -8,22 +8,22 @@ import { askHead, unpack } from "./source.js";
 const MOST = 512; // rows and columns of a map
 
 export async function showHead(place, shown, state, change) {
-  const looks = shown[0].recording.looks;
+  const looks = shown[0].recording.maps;
   if (!looks.length) {
     place.replaceChildren(make("p", {}, "This model has no attention to show."));
     return;
   }
-  const look = looks.find((one) => one.name === state.look) || looks[0];
+  const look = looks.find((one) => one.name === state.attention) || looks[0];
   const head = Math.min(state.head ?? 0, look.heads - 1);
   const heads = Array.from({ length: look.heads }, (_, number) => [number, `head ${number}`]);
   const bar = make("div", { class: "row" },
-    choice("attention", looks.map((one) => [one.name, one.name]), look.name, (name) => change({ look: name, token: null })),
+    choice("attention", looks.map((one) => [one.name, one.name]), look.name, (name) => change({ attention: name, token: null })),
     choice("head", heads, head, (number) => change({ head: Number(number) })),
     choice("as", [["lines", "lines"], ["map", "map"]], state.mode, (mode) => change({ mode })));
   const panels = make("div", { class: "panels" });
   place.replaceChildren(bar, panels);
   const open = shown.map(async ({ run, recording }, number) => {
-    const own = recording.looks.find((one) => one.name === look.name) || (number ? recording.looks[0] : null);
+    const own = recording.maps.find((one) => one.name === look.name) || (number ? recording.maps[0] : null);
     const panel = make("section", { class: "panel" });
     panels.append(panel);
     if (!own) {
@@ -39,7 +39,7 @@ export async function showHead(place, shown, state, change) {
 }
 
 async function asMap(recording, look, head) {
-  const answer = await askHead(recording.id, look.name, head, { most: MOST });
+  const answer = await askHead(recording.id, look.name, head, { max_size: MOST });
   const matrix = unpack(answer.weights);
   const whole = matrix.rows === look.queries && matrix.columns === look.keys;
   const picture = heatMap({

@@ -17,16 +17,16 @@ const NOWHERE = "No attention of this model looks at patches of the image.";
 
 export async function showImage(place, shown, state, change) {
   const found = await Promise.all(shown.map(({ recording }) => ask(`api/recordings/${recording.id}/image`)));
-  const looks = found[0].looks;
+  const looks = found[0].maps;
   if (!looks.length) {
     place.replaceChildren(make("p", {}, NOWHERE));
     return;
   }
-  const look = looks.find((one) => one.name === state.look) || looks.at(-1);
+  const look = looks.find((one) => one.name === state.attention) || looks.at(-1);
   const head = state.head !== null && state.head < look.heads ? state.head : null;
   const numbers = Array.from({ length: look.heads }, (_, number) => [number, `head ${number}`]);
   const bar = make("div", { class: "row" },
-    choice("attention", looks.map((one) => [one.name, one.name]), look.name, (name) => change({ look: name })),
+    choice("attention", looks.map((one) => [one.name, one.name]), look.name, (name) => change({ attention: name })),
     choice("head", [["", "mean of all"], ...numbers], head ?? "", (one) => change({ head: one === "" ? null : Number(one) })));
   const panels = make("div", { class: "panels" });
   const how = "Click a patch to see what it looks at; click it again, or press Escape, for what the label is read from.";
@@ -39,7 +39,7 @@ export async function showImage(place, shown, state, change) {
     change({ token: patch === null ? null : `patch-${patch}` }, false);
   };
   const opened = await Promise.all(shown.map(async ({ run, recording }, number) => {
-    const own = found[number].looks.find((one) => one.name === look.name) || found[number].looks.at(-1);
+    const own = found[number].maps.find((one) => one.name === look.name) || found[number].maps.at(-1);
     const panel = make("section", { class: "panel" }, shown.length > 1 ? make("h3", {}, run.name) : null);
     panels.append(panel);
     if (own) return new OnImage(recording.id, found[number], own, head, chosen).open(panel);
@@ -68,8 +68,8 @@ class OnImage {
     this.place = place;
     const start = `api/recordings/${this.id}`;
     const [own, rolled] = await Promise.all([
-      ask(`${start}/patches`, { look: this.look.name, head: this.head }),
-      this.seen.rolls ? ask(`${start}/rollout`, { look: this.look.name }) : null,
+      ask(`${start}/patches`, { attention: this.look.name, head: this.head }),
+      this.seen.has_rollout ? ask(`${start}/rollout`, { attention: this.look.name }) : null,
     ]);
     this.maps = [unpack(own.weights), rolled && unpack(rolled.weights)];
     const label = `The image, on it ${this.titles[1]}, and the rollout; arrow keys choose a patch, Escape none`;

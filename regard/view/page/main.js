@@ -103,9 +103,9 @@ async function fill(show, late) {
 async function record(late) {
   const row = state.view === "table";
   const image = runs[state.run].kind === "image";
-  const typed = image ? { picture: state.picture } : { text: state.text, target: state.target };
+  const typed = image ? { image: state.image } : { text: state.text, target: state.target };
   const given = row ? { row: state.row || firstRow(runs[state.run]) } : typed;
-  if (!row && !given.text && !given.picture && !isFile) {
+  if (!row && !given.text && !given.image && !isFile) {
     const how = image ? "Choose a picture above" : "Type something above";
     parts.answers.replaceChildren();
     parts.view.replaceChildren(make("p", { class: "faint" }, `${how}, and see what the model looks at.`));
@@ -127,8 +127,8 @@ async function record(late) {
 async function send(file) {
   if (!file) return;
   try {
-    const { picture } = await sendPicture(file);
-    await change({ picture, token: null });
+    const { image } = await sendPicture(file);
+    await change({ image, token: null });
   } catch (error) {
     trouble(error.message);
   }
@@ -169,7 +169,7 @@ async function begin() {
     if (isFile) {
       const answers = await Promise.all(runs.map((_, number) => recordInput(number).catch(() => null)));
       const first = answers.findIndex((answer) => answer !== null);
-      if (first >= 0) kept = answers[first].given;
+      if (first >= 0) kept = answers[first].input;
       if (first >= 0 && !location.hash) state.run = first;
     }
     await change({});

@@ -14,17 +14,17 @@ export async function showOverview(place, shown, state, change) {
 }
 
 async function panel({ run, recording }, count, change) {
-  const { looks } = await ask(`api/recordings/${recording.id}/overview`);
+  const { maps: looks } = await ask(`api/recordings/${recording.id}/overview`);
   const whole = make("section", { class: "panel" }, make("h3", {}, count > 1 ? run.name : "All layers and heads"));
   if (!looks.length) {
     whole.append(make("p", {}, "This model has no attention to show."));
     return whole;
   }
   const heads = Math.max(...looks.map((look) => look.heads));
-  const maps = looks.map((look) => look.maps.map(unpack));
+  const maps = looks.map((look) => look.weights.map(unpack));
   const top = make("tr", {}, make("td"), ...Array.from({ length: heads }, (_, head) => make("th", { scope: "col" }, `head ${head}`)));
   const cell = (look, map, head) => {
-    const open = () => change({ view: "head", look: look.name, head, token: null });
+    const open = () => change({ view: "head", attention: look.name, head, token: null });
     return make("td", {}, small(map, `Open ${look.name}, head ${head}`, open));
   };
   const body = looks.map((look, layer) => {

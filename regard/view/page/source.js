@@ -1,6 +1,6 @@
 // Where answers come from: the server that gave the page, or the page itself where it was exported as one file.
 
-const kept = document.getElementById("kept");
+const kept = document.getElementById("data");
 const answers = kept ? JSON.parse(kept.textContent) : null;
 
 export const isFile = answers !== null;
@@ -31,21 +31,21 @@ export async function recordInput(run, given) {
   return read(await fetch(`api/runs/${run}/record`, { method: "POST", headers, body }));
 }
 
-const LARGEST = 32 * 2 ** 20; // bytes of a file; a server that refuses more would not read to the end to say so
+const MAX_BYTES = 32 * 2 ** 20; // bytes of a file; a server that refuses more would not read to the end to say so
 
 // A picture is sent once, and then called by the digest that the server knows it by.
 export async function sendPicture(file) {
-  if (file.size > LARGEST) {
-    const [size, most] = [file.size, LARGEST].map((bytes) => bytes.toLocaleString("en"));
+  if (file.size > MAX_BYTES) {
+    const [size, most] = [file.size, MAX_BYTES].map((bytes) => bytes.toLocaleString("en"));
     throw new Error(`${file.name}: has ${size} bytes, more than ${most}`);
   }
   const headers = { "Content-Type": "application/octet-stream" };
-  return read(await fetch(address("api/pictures", { name: file.name }), { method: "POST", headers, body: file }));
+  return read(await fetch(address("api/images", { name: file.name }), { method: "POST", headers, body: file }));
 }
 
 // The whole of a head is in a file; a server is asked for the part that is on screen.
 export function askHead(id, look, head, part) {
-  return ask(`api/recordings/${id}/head`, isFile ? { look, head } : { look, head, ...part });
+  return ask(`api/recordings/${id}/head`, isFile ? { attention: look, head } : { attention: look, head, ...part });
 }
 
 export function unpack({ rows, columns, values }) {

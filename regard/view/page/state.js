@@ -1,7 +1,7 @@
 // What is shown, kept in the address so that a link leads back to it.
 
 export const EMPTY = {
-  view: "", run: 0, with: null, text: "", target: null, row: null, picture: null, look: null, head: null,
+  view: "", run: 0, with: null, text: "", target: null, row: null, image: null, attention: null, head: null,
   mode: "lines", token: null, over: "steps", groups: null,
 };
 const LONGEST = 60000; // letters of an address

@@ -8,11 +8,11 @@ const PAUSE = 250; // milliseconds after the last key
 
 export function showTable(place, shown, state, { cells }) {
   if (place.querySelector(".cells") === null || place.dataset.run !== String(state.run)) {
-    place.replaceChildren(fields(shown[0].run, state, cells), make("div", { class: "panels", id: "rests" }));
+    place.replaceChildren(fields(shown[0].run, state, cells), make("div", { class: "panels", id: "explanations" }));
     place.dataset.run = String(state.run);
   }
   const panels = shown.map(({ run, recording, before }) => panel(run, recording, before, shown.length));
-  place.querySelector("#rests").replaceChildren(...panels);
+  place.querySelector("#explanations").replaceChildren(...panels);
 }
 
 export function firstRow(run) {
@@ -29,7 +29,7 @@ function fields(run, state, cells) {
       clearTimeout(timer);
       timer = setTimeout(() => cells(told()), PAUSE);
     });
-    const seen = run.columns[place].seen;
+    const seen = run.columns[place].range;
     return make("label", { title: seen }, make("span", {}, name), input);
   });
   return make("section", { "aria-label": "Cells" }, make("h2", {}, isFile ? "A row" : "A row: change a cell, and see the prediction move"),
@@ -42,22 +42,22 @@ function field(column, value) {
     const options = ["", ...words].map((one) => make("option", { value: one, selected: one === value }, one || "(unknown)"));
     return make("select", { name: column.name, disabled: isFile }, ...options);
   }
-  const input = make("input", { name: column.name, readonly: isFile, placeholder: column.seen || "unknown" });
+  const input = make("input", { name: column.name, readonly: isFile, placeholder: column.range || "unknown" });
   if (column.kind === "number") input.setAttribute("inputmode", "decimal");
   input.value = value;
   return input;
 }
 
 function panel(run, rest, before, count) {
-  const whole = make("section", { class: "panel", "data-picture": "rest" }, count > 1 ? make("h3", {}, run.name) : null);
-  whole.append(make("p", { class: "answer" }, rest.told));
-  if (before && before.told !== rest.told) {
-    whole.append(make("p", { class: "moved" }, `before: ${before.told}`));
-    say(rest.told);
+  const whole = make("section", { class: "panel", "data-picture": "explanation" }, count > 1 ? make("h3", {}, run.name) : null);
+  whole.append(make("p", { class: "answer" }, rest.summary));
+  if (before && before.summary !== rest.summary) {
+    whole.append(make("p", { class: "moved" }, `before: ${before.summary}`));
+    say(rest.summary);
   }
-  if (rest.chances.length) {
-    const told = rest.chances.map(([name, value]) => make("li", {}, `${name}: ${fine(value)}${moved(before, name, value)}`));
-    whole.append(make("ul", { class: "chances", "aria-label": "chances" }, ...told));
+  if (rest.probabilities.length) {
+    const told = rest.probabilities.map(([name, value]) => make("li", {}, `${name}: ${fine(value)}${moved(before, name, value)}`));
+    whole.append(make("ul", { class: "probabilities", "aria-label": "probabilities" }, ...told));
   }
   whole.append(...rest.notes.map((note) => make("p", { class: "note" }, note)));
   if (rest.rows.length) whole.append(columnsTable(rest), rowsTable(rest));
@@ -65,7 +65,7 @@ function panel(run, rest, before, count) {
 }
 
 function moved(before, name, value) {
-  const was = before?.chances.find(([other]) => other === name)?.[1];
+  const was = before?.probabilities.find(([other]) => other === name)?.[1];
   if (was === undefined || Math.abs(was - value) < 1e-6) return "";
   return value > was ? ` ▲ from ${fine(was)}` : ` ▼ from ${fine(was)}`;
 }
@@ -89,7 +89,7 @@ function rowsTable(rest) {
 
 // Cells that are those of the row that is asked.
 function same(rest, place, cell) {
-  return rest.given.row && rest.given.row[rest.names[place]] === cell ? "same" : null;
+  return rest.input.row && rest.input.row[rest.names[place]] === cell ? "same" : null;
 }
 
 function columnsTable(rest) {

@@ -7,7 +7,7 @@ import { CanvasPen } from "./pen.js";
 import { ask, isFile } from "./source.js";
 
 const LOSS = { title: "loss, nats", names: ["loss", "valid"], log: true };
-const RATE = { title: "learning rate", names: ["rate", "lr_adamw"] };
+const RATE = { title: "learning rate", names: ["lr", "lr_adamw"] };
 const SHARE = { title: "learning rate, share of its highest", names: ["lr_multiplier"] }; // all that older runs tell
 const SPEED = { title: "speed, tokens or rows a second", names: ["speed"] };
 const SWATCH = [34, 10];
@@ -57,7 +57,7 @@ function focus(place) {
 
 function charts(shown) {
   const all = shown.flatMap(({ found }) => found);
-  const old = all.some(({ curves }) => curves.lr_multiplier && !curves.rate);
+  const old = all.some(({ curves }) => curves.lr_multiplier && !curves.lr);
   const rest = all.some(({ curves }) => curves.lr_adamw);
   const usual = [LOSS, rest ? { ...RATE, title: `${RATE.title} (thin: of the rest)` } : RATE, ...(old ? [SHARE] : []), SPEED];
   const known = new Set([...usual, SHARE].flatMap((one) => one.names));
@@ -82,7 +82,7 @@ function legend(groups, shown, settle) {
     });
     return make("li", {}, make("label", { class: "group" }, box, swatch(group.style), ` ${told}`));
   });
-  const list = make("ul", { class: "chances", "aria-label": "runs" }, ...items);
+  const list = make("ul", { class: "probabilities", "aria-label": "runs" }, ...items);
   if (groups.length < 3) return list;
   const button = (words, names) => make("button", { type: "button", name: words, onclick: () => choose(names) }, words);
   return make("div", { class: "choices" }, list, make("div", { class: "saving" },
@@ -98,7 +98,7 @@ function swatch({ colour, dash }) {
 
 function lastValues(shown) {
   const all = [...new Set(shown.flatMap(({ found }) => found.flatMap((run) => Object.keys(run.curves))))];
-  const names = all.filter((name) => name !== "lr_multiplier" || !all.includes("rate")); // the one tells the other
+  const names = all.filter((name) => name !== "lr_multiplier" || !all.includes("lr")); // the one tells the other
   if (!names.length) return "";
   const head = make("tr", {}, make("th", { scope: "col" }, "last values"), ...shown.map(({ name }) => make("th", { scope: "col" }, name)));
   const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, WORDS[name] ?? name.replaceAll("_", " ")),

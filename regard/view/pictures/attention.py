@@ -3,50 +3,55 @@
 from typing import Any
 
 from regard.core.errors import ConfigError, did_you_mean
-from regard.view.pictures.values import packed, shrunk
-from regard.view.recording import Look, Recording
+from regard.view.pictures.values import downsample, encode_matrix
+from regard.view.recording import AttentionMap, Recording
 
 
-def overview_picture(recording: Recording, most: int = 32) -> dict[str, Any]:
-    """Every head as a map of at most so many rows and columns. Maps are brightest at their own largest weight."""
+def overview_picture(recording: Recording, max_size: int = 32) -> dict[str, Any]:
+    """Every head as a map of at most `max_size` rows and columns."""
     return {
-        "looks": [
-            {**described(look), "maps": [packed(small) for small in shrunk(look.pattern, most)]}
-            for look in recording.looks
+        "maps": [
+            {**summarise_map(one), "weights": [encode_matrix(small) for small in downsample(one.pattern, max_size)]}
+            for one in recording.maps
         ]
     }
 
 
-def described(look: Look) -> dict[str, Any]:
-    heads, queries, keys = look.pattern.shape
-    return {"name": look.name, "part": look.part, "heads": heads, "queries": queries, "keys": keys}
+def summarise_map(one: AttentionMap) -> dict[str, Any]:
+    heads, queries, keys = one.pattern.shape
+    return {"name": one.name, "part": one.part, "heads": heads, "queries": queries, "keys": keys}
 
 
 def head_picture(
-    recording: Recording, name: str, head: int, first: int = 0, last: int | None = None, most: int | None = None
+    recording: Recording,
+    attention: str,
+    head: int,
+    first: int = 0,
+    last: int | None = None,
+    max_size: int | None = None,
 ) -> dict[str, Any]:
-    """One head: what queries `first` up to `last` give to all keys; with `most` the whole, as a map that small."""
-    look = find_look(recording, name)
-    heads, queries, _ = look.pattern.shape
+    """The weights of one head for queries `first` to `last`; with `max_size` of all queries, downsampled."""
+    found = find_map(recording, attention)
+    heads, queries, _ = found.pattern.shape
     if not 0 <= head < heads:
-        raise ConfigError(f"head {head}: {name} has {heads}, the first of which is 0")
+        raise ConfigError(f"head {head}: {attention} has {heads} heads, numbered from 0")
     last = queries if last is None else min(last, queries)
     if not 0 <= first <= last:
         raise ConfigError(f"queries {first} to {last}: there are {queries}")
-    found = look.pattern[head]
-    weights = found[first:last] if most is None else shrunk(found[None], most)[0]
+    pattern = found.pattern[head]
+    weights = pattern[first:last] if max_size is None else downsample(pattern[None], max_size)[0]
     return {
-        **described(look),
+        **summarise_map(found),
         "head": head,
         "first": first,
-        "labels": {"queries": look.queries, "keys": look.keys},
-        "weights": packed(weights),
+        "labels": {"queries": found.queries, "keys": found.keys},
+        "weights": encode_matrix(weights),
     }
 
 
-def find_look(recording: Recording, name: str) -> Look:
-    look = recording.look(name)
-    if look is None:
-        known = did_you_mean(name, [one.name for one in recording.looks])
-        raise ConfigError(f"{name}: there is no such attention; {known}")
-    return look
+def find_map(recording: Recording, name: str) -> AttentionMap:
+    found = recording.map(name)
+    if found is None:
+        known = did_you_mean(name, [one.name for one in recording.maps])
+        raise ConfigError(f"{name}: no such attention; {known}")
+    return found

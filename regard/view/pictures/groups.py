@@ -1,4 +1,4 @@
-"""Groups of runs: those of a study that differ in their seed alone are drawn as one curve with a band."""
+"""Groups of runs: runs of a study that differ only in the seed are drawn as one curve with a band."""
 
 import re
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-STUDY = "study.json"  # which makes a folder of runs a study
-BASE = "base"  # what the changes of an ablation are compared with
+STUDY = "study.json"  # marks a folder of runs as a study
+BASE = "base"  # the baseline of an ablation
 
 
 def study_of(path: Path) -> dict[str, str | None]:
-    """The study that a run is part of, and the name that it shares with those of other seeds."""
+    """The study of a run and its variant: the name without the seed."""
     named = re.fullmatch(r"(.+)-\d+", path.name)
     study = path.absolute().parent.parent
     if named is None or path.absolute().parent.name != "runs" or not (study / STUDY).is_file():
@@ -21,18 +21,28 @@ def study_of(path: Path) -> dict[str, str | None]:
 
 
 def grouped(runs: Sequence[Path]) -> dict[str, list[Path]]:
-    """Runs by the name of their group, the base of an ablation first; a run of no study is a group of its own."""
-    told = [study_of(path) for path in runs]
-    several = len({one["study"] for one in told} - {None}) > 1
+    """Runs by group name, the baseline of an ablation first; a run outside a study is a group of its own."""
+    studies, labels = [study_of(path) for path in runs], short_names(runs)
+    several = len({one["study"] for one in studies} - {None}) > 1
     found: dict[str, list[Path]] = {}
-    for path, one in sorted(zip(runs, told, strict=True), key=lambda pair: pair[1]["variant"] != BASE):
+    named = zip(runs, studies, labels, strict=True)
+    for path, one, label in sorted(named, key=lambda each: each[1]["variant"] != BASE):
         variant = f"{one['study']}: {one['variant']}" if several else str(one["variant"])
-        found.setdefault(variant if one["study"] else str(path), []).append(path)
+        found.setdefault(variant if one["study"] else label, []).append(path)
     return found
 
 
-def together(curves: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Steps, and there the mean, the lowest and the highest of several curves; each counts as far as it reaches."""
+def short_names(runs: Sequence[Path]) -> list[str]:
+    """Names to tell runs apart: their paths without the folders that all share."""
+    parts = [path.absolute().parts for path in runs]
+    shared = 0
+    while all(len(own) > shared + 1 and own[shared] == parts[0][shared] for own in parts):
+        shared += 1
+    return ["/".join(own[shared:]) for own in parts]
+
+
+def mean_curve(curves: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Steps, mean, minimum and maximum of several curves; a curve counts only between its first and last step."""
     steps = np.unique(np.concatenate([curve["steps"] for curve in curves]))
     values = np.stack([
         np.interp(steps, curve["steps"], curve["values"], left=np.nan, right=np.nan) for curve in curves

@@ -1,7 +1,7 @@
-"""Attention on an image: what the pool looks at and what each patch looks at, in one layer or rolled out through all.
+"""Attention on an image: the weights that the pooling and each patch give to the patches, in one layer or rolled out.
 
-The pool weighs tokens: a class token itself alone, a mean all alike, a learned query as it looks at them. What it sees
-in a layer is what the tokens look at there, by their weights.
+The pooling is itself a weighting of tokens: a class token selects itself, mean pooling weighs all tokens equally, a
+learned query has attention weights of its own. Its attention in a layer is that of the tokens, averaged by them.
 """
 
 import base64
@@ -12,97 +12,97 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.core.errors import ConfigError, UserError
-from regard.view.pictures.attention import described, find_look
-from regard.view.pictures.values import packed
-from regard.view.recording import Look, Recording, Seen
+from regard.view.pictures.attention import find_map, summarise_map
+from regard.view.pictures.values import encode_matrix
+from regard.view.recording import AttentionMap, Recording, ViewedImage
 
 
-def on_patches(recording: Recording, look: str, head: int | None = None) -> Float[Tensor, "viewer patch"]:
-    """What the pool gives to each patch, then what each patch gives; in the look of a learned query it alone looks."""
-    seen, found = seen_of(recording), find_look(recording, look)
-    if not _on_tokens(found, seen):
-        raise ConfigError(f"{look}: looks at slots, which lie nowhere on the image")
+def patch_weights(recording: Recording, attention: str, head: int | None = None) -> Float[Tensor, "viewer patch"]:
+    """Weights on the patches: of the pooling first, then of each patch; for a learned query's attention of it alone."""
+    image, found = image_of(recording), find_map(recording, attention)
+    if not _has_patch_keys(found, image):
+        raise ConfigError(f"{attention}: attends to slots, which have no place on the image")
     heads = len(found.pattern)
     if head is not None and not 0 <= head < heads:
-        raise ConfigError(f"head {head}: {look} has {heads}, the first of which is 0")
+        raise ConfigError(f"head {head}: {attention} has {heads} heads, numbered from 0")
     pattern = found.pattern.mean(0) if head is None else found.pattern[head]
-    return pattern[:, seen.before :] if _of_pool(found) else _viewers(recording, pattern)
+    return pattern[:, image.prefix_tokens :] if _is_pooling(found) else _by_viewer(recording, pattern)
 
 
-def rollout(recording: Recording, through: str | None = None) -> Float[Tensor, "viewer patch"]:
-    """As `on_patches`, through all layers up to this one: half of each state is what it was (Abnar & Zuidema, 2020)."""
-    seen, layers = seen_of(recording), _layers(recording)
-    if through is not None and not _of_pool(find_look(recording, through)):
-        layers = layers[: [look.name for look in layers].index(through) + 1]
-    rolled = torch.eye(seen.patches**2 + seen.before)
-    for look in layers:
-        if not _on_tokens(look, seen):
-            raise UserError(f"no rollout: {look.name} looks at slots, which lie nowhere on the image")
-        rolled = (look.pattern.mean(0) @ rolled + rolled) / 2
-    return _viewers(recording, rolled)
+def rollout(recording: Recording, attention: str | None = None) -> Float[Tensor, "viewer patch"]:
+    """Attention rollout up to this layer: half of each state is the residual stream (Abnar & Zuidema, 2020)."""
+    image, layers = image_of(recording), _layers(recording)
+    if attention is not None and not _is_pooling(find_map(recording, attention)):
+        layers = layers[: [one.name for one in layers].index(attention) + 1]
+    rolled = torch.eye(image.patches**2 + image.prefix_tokens)
+    for layer in layers:
+        if not _has_patch_keys(layer, image):
+            raise UserError(f"no rollout: {layer.name} attends to slots, which have no place on the image")
+        rolled = (layer.pattern.mean(0) @ rolled + rolled) / 2
+    return _by_viewer(recording, rolled)
 
 
-def last_look(recording: Recording) -> str:
-    """What the label is nearest to: the look of a learned query, or that of the last layer."""
-    names = [look.name for look in recording.looks if _on_tokens(look, seen_of(recording))]
+def last_map(recording: Recording) -> str:
+    """The attention closest to the label: that of a learned query, or of the last layer."""
+    names = [one.name for one in recording.maps if _has_patch_keys(one, image_of(recording))]
     if not names:
-        raise UserError("no attention of this model looks at patches of the image")
+        raise UserError("no attention of this model has the patches of the image as keys")
     return names[-1]
 
 
-def seen_of(recording: Recording) -> Seen:
-    if recording.seen is None:
-        raise ConfigError("this is no recording of an image")
-    return recording.seen
+def image_of(recording: Recording) -> ViewedImage:
+    if recording.image is None:
+        raise ConfigError("this recording has no image")
+    return recording.image
 
 
-def in_colours(seen: Seen) -> Tensor:
+def as_rgb(image: ViewedImage) -> Tensor:
     """Row, column, and red, green, blue."""
-    return seen.pixels.expand(3, -1, -1).permute(1, 2, 0).contiguous()
+    return image.pixels.expand(3, -1, -1).permute(1, 2, 0).contiguous()
 
 
-def seen_picture(recording: Recording) -> dict[str, Any]:
-    """The image, and which looks can be drawn on it."""
-    seen = seen_of(recording)
-    looks = [look for look in recording.looks if _on_tokens(look, seen)]
+def image_picture(recording: Recording) -> dict[str, Any]:
+    """The image as the model reads it, and the attention maps that can be drawn on it."""
+    image = image_of(recording)
+    maps = [one for one in recording.maps if _has_patch_keys(one, image)]
     return {
-        "side": seen.pixels.shape[-1],
-        "patches": seen.patches,
-        "pool": seen.pool,
-        "pixels": base64.b64encode(in_colours(seen).numpy().tobytes()).decode("ascii"),
-        "looks": [described(look) for look in looks],
-        "rolls": all(_on_tokens(look, seen) for look in _layers(recording)),
+        "side": image.pixels.shape[-1],
+        "patches": image.patches,
+        "pool": image.pool,
+        "pixels": base64.b64encode(as_rgb(image).numpy().tobytes()).decode("ascii"),
+        "maps": [summarise_map(one) for one in maps],
+        "has_rollout": all(_has_patch_keys(one, image) for one in _layers(recording)),
     }
 
 
-def patch_picture(recording: Recording, look: str, head: int | None = None) -> dict[str, Any]:
-    return {"weights": packed(on_patches(recording, look, head))}
+def patch_picture(recording: Recording, attention: str, head: int | None = None) -> dict[str, Any]:
+    return {"weights": encode_matrix(patch_weights(recording, attention, head))}
 
 
-def rollout_picture(recording: Recording, through: str | None = None) -> dict[str, Any]:
-    return {"weights": packed(rollout(recording, through))}
+def rollout_picture(recording: Recording, attention: str | None = None) -> dict[str, Any]:
+    return {"weights": encode_matrix(rollout(recording, attention))}
 
 
-def _layers(recording: Recording) -> list[Look]:
-    return [look for look in recording.looks if not _of_pool(look)]
+def _layers(recording: Recording) -> list[AttentionMap]:
+    return [one for one in recording.maps if not _is_pooling(one)]
 
 
-def _of_pool(look: Look) -> bool:
-    return look.name.startswith("pool")
+def _is_pooling(one: AttentionMap) -> bool:
+    return one.name.startswith("pool")
 
 
-def _on_tokens(look: Look, seen: Seen) -> bool:
-    return len(look.keys) == seen.patches**2 + seen.before
+def _has_patch_keys(one: AttentionMap, image: ViewedImage) -> bool:
+    return len(one.keys) == image.patches**2 + image.prefix_tokens
 
 
-def _pool(recording: Recording) -> Float[Tensor, " token"]:
-    seen = seen_of(recording)
-    count = seen.patches**2 + seen.before
-    if seen.pool == "learned query":
-        return next(look for look in recording.looks if _of_pool(look)).pattern.mean(0)[0]
-    return torch.eye(count)[0] if seen.pool == "class token" else torch.full((count,), 1 / count)
+def _pooling_weights(recording: Recording) -> Float[Tensor, " token"]:
+    image = image_of(recording)
+    count = image.patches**2 + image.prefix_tokens
+    if image.pool == "learned query":
+        return next(one for one in recording.maps if _is_pooling(one)).pattern.mean(0)[0]
+    return torch.eye(count)[0] if image.pool == "class token" else torch.full((count,), 1 / count)
 
 
-def _viewers(recording: Recording, pattern: Float[Tensor, "token token"]) -> Float[Tensor, "viewer patch"]:
-    before = seen_of(recording).before
-    return torch.cat([(_pool(recording) @ pattern)[None], pattern[before:]])[:, before:]
+def _by_viewer(recording: Recording, pattern: Float[Tensor, "token token"]) -> Float[Tensor, "viewer patch"]:
+    prefix = image_of(recording).prefix_tokens
+    return torch.cat([(_pooling_weights(recording) @ pattern)[None], pattern[prefix:]])[:, prefix:]

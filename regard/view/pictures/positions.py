@@ -1,4 +1,4 @@
-"""Position codes as heat maps, found by asking a code at each of the three places where order may enter."""
+"""Position encodings as heat maps: what they add to tokens or scores, and how they rotate queries and keys."""
 
 from typing import Any, NamedTuple
 
@@ -11,30 +11,36 @@ from regard.parts.multihead import MultiHead
 from regard.parts.positions import PositionEncoding, Positions
 from regard.parts.positions.learned import LearnedEncoding
 from regard.parts.positions.shaw import ShawEncoding
-from regard.view.pictures.values import packed
+from regard.view.pictures.values import encode_matrix
 
-PLACES = 128  # that are drawn of a code without end
-SQUARE = 64  # places of a picture of pairs
+LENGTH = 128  # positions drawn of an encoding without a maximum length
+SIDE = 64  # positions on each side of a map of pairs
 
 
 class PositionMap(NamedTuple):
-    stack: str  # of blocks
+    stack: str  # path of the stack of blocks
     title: str
-    down: str  # what runs down
+    down: str  # label of the vertical axis
     across: str
     values: Float[Tensor, "row column"]
 
 
 def position_pictures(model: nn.Module) -> list[dict[str, Any]]:
-    """The same as a page draws them."""
+    """The maps as JSON data for the page."""
     return [
-        {"stack": one.stack, "title": one.title, "down": one.down, "across": one.across, "map": packed(one.values)}
+        {
+            "stack": one.stack,
+            "title": one.title,
+            "down": one.down,
+            "across": one.across,
+            "map": encode_matrix(one.values),
+        }
         for one in positions_of(model)
     ]
 
 
 def positions_of(model: nn.Module) -> list[PositionMap]:
-    """A map for each way in which a stack of blocks knows the order of its tokens."""
+    """The maps of every stack of blocks that has a position encoding."""
     found = []
     for name, part in model.named_modules():
         if isinstance(part, Stack):
@@ -46,25 +52,25 @@ def positions_of(model: nn.Module) -> list[PositionMap]:
 
 
 @torch.inference_mode()
-def position_maps(code: PositionEncoding, width: int, heads: int, size: int) -> list[tuple[str, str, str, Tensor]]:
-    """Title, what runs down, what runs across, and the numbers."""
-    kind = type(code).__name__.removesuffix("Code")
-    if isinstance(code, ShawEncoding):  # also those of a tree, whose distances are steps through it
-        return [(f"{kind}: the vector of each distance", "distance", "number of the vector", code.table)]
+def position_maps(encoding: PositionEncoding, width: int, heads: int, size: int) -> list[tuple[str, str, str, Tensor]]:
+    """Title, labels of the vertical and the horizontal axis, and values."""
+    kind = type(encoding).__name__.removesuffix("Encoding")
+    if isinstance(encoding, ShawEncoding):  # also of a dependency tree, with distances in the tree
+        return [(f"{kind}: embedding of each distance", "distance", "dimension", encoding.table)]
     found = []
-    length = min(PLACES, code.table.num_embeddings) if isinstance(code, LearnedEncoding) else PLACES
-    places = Positions.counting(length)
-    if (added := code.embed(torch.zeros(1, length, width), places)).any():
-        found.append((f"{kind}: added to the token at each place", "place", "number of the vector", added[0]))
+    length = min(LENGTH, encoding.table.num_embeddings) if isinstance(encoding, LearnedEncoding) else LENGTH
+    positions = Positions.counting(length)
+    if (added := encoding.embed(torch.zeros(1, length, width), positions)).any():
+        found.append((f"{kind}: added to the embedding at each position", "position", "dimension", added[0]))
     unit = torch.cat([torch.ones(1, 1, length, size // 2), torch.zeros(1, 1, length, size - size // 2)], -1)
-    if not torch.equal(turned := code.turn(unit, places), unit):
-        title = f"{kind}: cosine and sine of the turn of each pair"
-        found.append((title, "place", "number of the vector", turned[0, 0]))
-    near = Positions.counting(SQUARE)
-    if (bias := code.bias(near)) is not None:
+    if not torch.equal(rotated := encoding.turn(unit, positions), unit):
+        title = f"{kind}: cosine and sine of the rotation at each position"
+        found.append((title, "position", "dimension", rotated[0, 0]))
+    near = Positions.counting(SIDE)
+    if (bias := encoding.bias(near)) is not None:
         query, key = near.index[0][:, None], near.index[0][None, :]
-        scores = bias.at(torch.zeros(1, heads, SQUARE, size), query, key)[0]
-        for head, own in enumerate(scores):
+        scores = bias.at(torch.zeros(1, heads, SIDE, size), query, key)[0]
+        for head, values in enumerate(scores):
             title = f"{kind}: added to the scores of head {head}"
-            found.append((title, "place of the query", "place of the key", own.expand(SQUARE, SQUARE)))
+            found.append((title, "query position", "key position", values.expand(SIDE, SIDE)))
     return found

@@ -1,4 +1,4 @@
-"""Training as curves: what a run has logged so far, thinned where it is more than a screen can show."""
+"""Training curves: the logged metrics of a run, thinned to what a screen can show."""
 
 import fcntl
 import os
@@ -8,13 +8,13 @@ from typing import Any
 
 from regard.store import is_final, read_metrics
 
-MOST = 1000  # points of a curve
+MAX_POINTS = 1000  # of a curve
 Point = tuple[int, float | None, float]  # step, seconds, value
 NOT_DRAWN = {"step", "seconds", "skipped"}
 
 
 def training_picture(path: Path) -> dict[str, Any]:
-    """Curves by name, each as steps, seconds and values; texts that were logged; whether it is still going on."""
+    """Curves by name as steps, seconds and values; the latest logged samples; whether the run is training now."""
     curves: dict[str, list[Point]] = {}
     samples: list[dict[str, Any]] = []
     for line in read_metrics(path):
@@ -28,25 +28,25 @@ def training_picture(path: Path) -> dict[str, Any]:
                 curves.setdefault(name, []).append((line["step"], seconds, float(value)))
     drawn = {}
     for name, points in curves.items():
-        steps, seconds, values = zip(*thinned(points), strict=True)
+        steps, seconds, values = zip(*thin(points), strict=True)
         drawn[name] = {"steps": steps, "seconds": seconds, "values": values}
     return {"curves": drawn, "samples": samples[-8:], "running": is_running(path)}
 
 
-def thinned(points: Sequence[Point], most: int = MOST) -> list[Point]:
-    """Of each stretch its lowest and its highest point, and always the last: spikes stay to be seen."""
-    if len(points) <= most:
+def thin(points: Sequence[Point], max_points: int = MAX_POINTS) -> list[Point]:
+    """The minimum and maximum of each interval, and the last point, so that spikes stay visible."""
+    if len(points) <= max_points:
         return list(points)
     kept = {len(points) - 1}
-    stretch = -(-2 * len(points) // (most - 1))
-    for first in range(0, len(points), stretch):
-        own = range(first, min(first + stretch, len(points)))
-        kept |= {min(own, key=lambda place: points[place][2]), max(own, key=lambda place: points[place][2])}
-    return [points[place] for place in sorted(kept)]
+    width = -(-2 * len(points) // (max_points - 1))
+    for first in range(0, len(points), width):
+        interval = range(first, min(first + width, len(points)))
+        kept |= {min(interval, key=lambda i: points[i][2]), max(interval, key=lambda i: points[i][2])}
+    return [points[i] for i in sorted(kept)]
 
 
 def is_running(path: Path) -> bool:
-    """Whether a process holds the folder's lock. Asked without taking it for longer than the question."""
+    """Whether a process holds the lock of the run folder; the lock is released at once."""
     try:
         lock = os.open(path / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

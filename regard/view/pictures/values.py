@@ -1,4 +1,4 @@
-"""Numbers of a picture: 32-bit floats as text, which is exact and a third of what digits would take."""
+"""Matrices for the page: float32 as base64, which is exact and a third of the size of decimal digits."""
 
 import base64
 from typing import Any
@@ -8,13 +8,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 
-def packed(values: Float[Tensor, "row column"]) -> dict[str, Any]:
-    """A matrix, row after row, little end first."""
+def encode_matrix(values: Float[Tensor, "row column"]) -> dict[str, Any]:
+    """Row-major, little-endian."""
     data = values.detach().cpu().float().contiguous().numpy().astype("<f4").tobytes()
     return {"rows": values.shape[0], "columns": values.shape[1], "values": base64.b64encode(data).decode("ascii")}
 
 
-def shrunk(maps: Float[Tensor, "heads row column"], most: int) -> Float[Tensor, "heads small narrow"]:
-    """At most so many rows and columns, each the mean of those that it stands for."""
-    size = min(maps.shape[1], most), min(maps.shape[2], most)
+def downsample(maps: Float[Tensor, "heads row column"], max_size: int) -> Float[Tensor, "heads small narrow"]:
+    """At most `max_size` rows and columns, each the mean of those it covers."""
+    size = min(maps.shape[1], max_size), min(maps.shape[2], max_size)
     return maps if size == maps.shape[1:] else F.adaptive_avg_pool2d(maps[None], size)[0]

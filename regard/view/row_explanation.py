@@ -1,0 +1,123 @@
+"""Explanation of one row's prediction: the training rows with the largest weight, and the important columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from sklearn.base import is_classifier
+
+from regard.core.errors import ConfigError
+from regard.tables import NPTClassifier, NPTRegressor
+from regard.tables.data_checks import check_new_data
+from regard.tables.encode.cells import is_missing
+from regard.tables.encode.column import Column
+from regard.tables.predictions import predict_targets, sentence
+from regard.view.recording import ViewInput
+
+TOP = 12  # training rows that are shown
+MAX_CHOICES = 200  # categories that a drop-down list offers
+
+Estimator = NPTClassifier | NPTRegressor
+
+
+@dataclass(frozen=True)
+class RowExplanation:
+    input: ViewInput
+    summary: str  # the prediction as a sentence
+    prediction: Any  # a class, or a number
+    target: str  # name of the target column
+    probabilities: tuple[tuple[str, float], ...]  # of the classes; for regression the quantiles
+    names: tuple[str, ...] = ()  # columns of the training rows
+    rows: tuple[tuple[int, float, str, tuple[str, ...]], ...] = ()  # number, weight, target, cells; heaviest first
+    columns: tuple[tuple[str, float], ...] = ()  # importance of each column, largest first
+    notes: tuple[str, ...] = ()
+    context_rows: int = 0  # training rows with any weight
+
+
+def explain_row(estimator: Estimator, input: ViewInput) -> RowExplanation:
+    """Predict the row, with the training rows and columns that the prediction depends on."""
+    frame = as_row(estimator, input.row or {})
+    first = predict_targets(estimator, frame)[0]
+    probabilities = tuple(
+        (name.removeprefix("p_"), float(value)) for name, value in zip(first.names, first.values[0], strict=True)
+    )
+    if is_classifier(estimator):
+        probabilities = tuple(sorted(probabilities, key=lambda one: -one[1]))
+    notes = _merge_notes(check_new_data(estimator.columns_, frame))
+    if estimator.multi_output_:
+        notes += (f"the first of {len(estimator.predictors_)} targets; `regard explain` shows all",)
+    evidence = estimator.evidence(frame, TOP)
+    [evidence] = evidence[0] if estimator.multi_output_ else evidence
+    cells = evidence.rows.iloc[:, 2:]
+    rows = tuple(
+        (int(number), float(weight), _text(label), tuple(map(_text, row)))
+        for number, weight, label, row in zip(
+            evidence.rows.index, evidence.rows.iloc[:, 0], evidence.rows.iloc[:, 1], cells.to_numpy(), strict=True
+        )
+    )
+    return RowExplanation(
+        input=input,
+        summary=sentence(first),
+        prediction=_plain(first.predictions[0]),
+        target=first.target,
+        probabilities=probabilities,
+        names=tuple(map(str, cells.columns)),
+        rows=rows,
+        columns=tuple((str(name), float(weight)) for name, weight in evidence.columns.items()),
+        notes=notes,
+        context_rows=evidence.context,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _merge_notes(notes: list[str]) -> tuple[str, ...]:
+    """Notes about empty cells become one: to leave cells empty is the user's choice."""
+    end = ": is empty"
+    empty = [line.removesuffix(end) for line in notes if line.endswith(end)]
+    others = tuple(line for line in notes if not line.endswith(end))
+    return (*others, f"empty cells: {', '.join(empty)}") if empty else others
+
+
+def as_row(estimator: Estimator, cells: Mapping[str, str]) -> pd.DataFrame:
+    """Cells as text, as a table of one row. A cell that is empty or absent is missing."""
+    names = [column.name for column in estimator.columns_.columns]
+    for name in cells:
+        if name not in names:
+            raise ConfigError(f"the table has no column {name!r}; it has {', '.join(names[:20])}")
+    row = {column.name: _cell(column, cells.get(column.name, "")) for column in estimator.columns_.columns}
+    return pd.DataFrame({name: pd.Series([cell], dtype=object) for name, cell in row.items()})
+
+
+def form_fields(estimator: Estimator) -> list[dict[str, Any]]:
+    """A form field for each column, filled with the first training row."""
+    example = estimator.columns_.decode(estimator.tables_[0].values[:1].numpy()).iloc[0]
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "range": column.summary,
+            "choices": [str(one) for one in column.categories] if len(column.categories) <= MAX_CHOICES else [],
+            "value": _text(cell),
+        }
+        for column, cell in zip(estimator.columns_.columns, example, strict=True)
+    ]
+
+
+def _cell(column: Column, text: str) -> Any:
+    """The value that the column knows by this text: categories may be numbers or booleans."""
+    if not text.strip():
+        return None
+    return {str(one): one for one in column.categories}.get(text, text)
+
+
+def _text(cell: Any) -> str:
+    if is_missing(cell):
+        return ""
+    if isinstance(cell, pd.Timestamp):
+        return str(cell.date()) if cell == cell.normalize() else str(cell)
+    return f"{cell:.7g}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,132 @@
+"""A session of the viewer: open runs, recent recordings, uploaded images, and every answer of the API as JSON data.
+
+The server sends these answers live; an exported file contains them.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from regard.core.errors import UserError
+from regard.view.image_file import ImageFile, image_file
+from regard.view.pictures import (
+    alignment_picture,
+    head_picture,
+    image_picture,
+    overview_picture,
+    patch_picture,
+    rollout_picture,
+    training_picture,
+)
+from regard.view.pictures.alignment import attends_to_source
+from regard.view.pictures.attention import summarise_map
+from regard.view.pictures.groups import short_names
+from regard.view.recording import Recording, ViewInput
+from regard.view.row_explanation import RowExplanation
+from regard.view.shown import OpenRun
+
+RECORDING_BYTES = 2**31  # of attention weights kept in memory; the least recently used recordings are dropped first
+IMAGE_BYTES = 2**28  # of uploaded images kept in memory
+
+
+class Session:
+    """Open runs and the recordings made of them."""
+
+    def __init__(self, runs: Sequence[OpenRun]):
+        self.runs = list(runs)
+        self._recordings: OrderedDict[int, Recording] = OrderedDict()
+        self._images: OrderedDict[str, ImageFile] = OrderedDict()
+        self._count = 0
+        self._lock = threading.RLock()  # a model is listened to by one request at a time
+
+    def describe(self) -> dict[str, Any]:
+        with self._lock:
+            labels = short_names([run.path for run in self.runs])
+            return {"runs": [{**run.describe(), "label": label} for run, label in zip(self.runs, labels, strict=True)]}
+
+    def record(self, run: int, input: ViewInput) -> dict[str, Any]:
+        """The model's answer, and the number under which its attention maps can be requested."""
+        with self._lock:
+            result = self._run(run).record(input)
+            if isinstance(result, RowExplanation):
+                return {"kind": "explanation", **asdict(result), "input": input.as_json()}
+            number, self._count = self._count, self._count + 1
+            self._recordings[number] = result
+            while len(self._recordings) > 1 and sum(one.bytes for one in self._recordings.values()) > RECORDING_BYTES:
+                self._recordings.popitem(last=False)
+        return {
+            "kind": "attention",
+            "id": number,
+            "input": input.as_json(),
+            "name": "" if input.image is None else input.image.name,
+            "answer": result.answer,
+            "probabilities": result.probabilities,
+            "notes": result.notes,
+            "maps": [{**summarise_map(one), "cross": attends_to_source(one)} for one in result.maps],
+        }
+
+    def keep_image(self, file: ImageFile) -> dict[str, Any]:
+        """An image is uploaded once and then named by its digest, whichever runs it is shown to."""
+        with self._lock:
+            self._images[file.digest] = file
+            self._images.move_to_end(file.digest)
+            while len(self._images) > 1 and sum(len(one.data) for one in self._images.values()) > IMAGE_BYTES:
+                self._images.popitem(last=False)
+        return {"image": file.digest, "name": file.name}
+
+    def upload_image(self, name: str, data: bytes) -> dict[str, Any]:
+        return self.keep_image(image_file(name, data))
+
+    def find_image(self, digest: str) -> ImageFile:
+        with self._lock:
+            if digest not in self._images:
+                raise UserError(f"image {digest[:16]}: no longer in memory; choose the file again")
+            self._images.move_to_end(digest)
+            return self._images[digest]
+
+    def image(self, number: int) -> dict[str, Any]:
+        return image_picture(self.recording(number))
+
+    def patches(self, number: int, attention: str, head: int | None = None) -> dict[str, Any]:
+        return patch_picture(self.recording(number), attention, head)
+
+    def rollout(self, number: int, attention: str | None = None) -> dict[str, Any]:
+        return rollout_picture(self.recording(number), attention)
+
+    def overview(self, number: int, max_size: int = 32) -> dict[str, Any]:
+        return overview_picture(self.recording(number), max_size)
+
+    def head(
+        self,
+        number: int,
+        attention: str,
+        head: int,
+        first: int = 0,
+        last: int | None = None,
+        max_size: int | None = None,
+    ) -> dict[str, Any]:
+        return head_picture(self.recording(number), attention, head, first, last, max_size)
+
+    def alignment(self, number: int, attention: str | None = None, head: int | None = None) -> dict[str, Any]:
+        return alignment_picture(self.recording(number), attention, head)
+
+    def positions(self, run: int) -> dict[str, Any]:
+        with self._lock:
+            return {"pictures": self._run(run).positions()}
+
+    def training(self, run: int) -> dict[str, Any]:
+        return training_picture(self._run(run).path)
+
+    def recording(self, number: int) -> Recording:
+        with self._lock:
+            if number not in self._recordings:
+                raise UserError(f"recording {number}: no longer in memory; enter the input again")
+            self._recordings.move_to_end(number)
+            return self._recordings[number]
+
+    def _run(self, number: int) -> OpenRun:
+        if not 0 <= number < len(self.runs):
+            raise UserError(f"run {number}: there are {len(self.runs)} runs, numbered from 0")
+        return self.runs[number]
