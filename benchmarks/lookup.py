@@ -32,7 +32,8 @@ from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.parts import listen
 from regard.store import WEIGHTS, RunFolder
-from regard.tables.network.masked_cells import CellBatch, MaskedCellsObjective
+from regard.tables.network.masked_cells import CellBatch
+from regard.tasks import MaskedCells
 from regard.train import WSD, AdamW, Loop, Training
 
 RESULT = Path(__file__).parent / "tables" / "lookup.json"
@@ -65,12 +66,12 @@ class Duplicates:
     steps_per_epoch = 1000
 
     def batch(self, step: int) -> CellBatch:
-        generator = torch.Generator().manual_seed(seed_for("duplicates", self.seed, step))
-        rows = self.rows[torch.randint(len(self.rows), (ROWS,), generator=generator)].clone()
+        chance = torch.Generator().manual_seed(seed_for("duplicates", self.seed, step))
+        rows = self.rows[torch.randint(len(self.rows), (ROWS,), generator=chance)].clone()
         if self.variant.noisy:
-            noise = 1 + torch.randn(ROWS, NOISY_COLUMNS, generator=generator)
+            noise = 1 + torch.randn(ROWS, NOISY_COLUMNS, generator=chance)
             rows[:, -1 - NOISY_COLUMNS : -1] = noise
-        return _beside(rows, duplicates_of(rows, self.variant), torch.randperm(ROWS, generator=generator))
+        return _beside(rows, duplicates_of(rows, self.variant), torch.randperm(ROWS, generator=chance))
 
     def once(self) -> Iterator[Batch]:
         for step in range(8):
@@ -101,9 +102,7 @@ def learn(rows: Tensor, valid: Tensor, variant: Variant, minutes: float) -> nn.M
         ema=0.99,
     )
     with tempfile.TemporaryDirectory() as place, RunFolder(Path(place) / "run").open() as folder:
-        Loop(
-            model, MaskedCellsObjective(), Duplicates(rows, variant), training, folder, Duplicates(valid, variant)
-        ).run()
+        Loop(model, MaskedCells(), Duplicates(rows, variant), training, folder, Duplicates(valid, variant)).run()
         model.load_state_dict(tensors.load(folder.path / WEIGHTS))
     return model.eval()
 
@@ -113,18 +112,18 @@ def measure(model: nn.Module, rows: Tensor, variant: Variant, spread: float) -> 
     """Rows that were not trained on, each beside its duplicate; then with another target on the duplicate."""
     told, truth, moved, put, landed = [], [], [], [], []
     for number in range(20):
-        generator = torch.Generator().manual_seed(number)
-        some = rows[torch.randperm(len(rows), generator=generator)[:ROWS]].clone()
+        chance = torch.Generator().manual_seed(number)
+        some = rows[torch.randperm(len(rows), generator=chance)[:ROWS]].clone()
         if variant.noisy:
-            some[:, -1 - NOISY_COLUMNS : -1] = 1 + torch.randn(ROWS, NOISY_COLUMNS, generator=generator)
-        order = torch.randperm(ROWS, generator=generator)
+            some[:, -1 - NOISY_COLUMNS : -1] = 1 + torch.randn(ROWS, NOISY_COLUMNS, generator=chance)
+        order = torch.randperm(ROWS, generator=chance)
         batch = _beside(some, duplicates_of(some, variant), order)
         with listen(model) as heard:
             told.append(model(batch.cells, batch.masked)[-1][0, :ROWS, 0])
         truth.append(some[:, -1])
         landed.append(_on_duplicate(heard, order))
         other = some.clone()
-        other[:, -1] = some[torch.randperm(ROWS, generator=generator), -1]
+        other[:, -1] = some[torch.randperm(ROWS, generator=chance), -1]
         changed = _beside(some, duplicates_of(other, variant), order)
         moved.append(model(changed.cells, changed.masked)[-1][0, :ROWS, 0])
         put.append(other[:, -1])

@@ -4,11 +4,13 @@ They need no data and take seconds. What a part is worth in training is asked by
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from regard.core.modules import after_step
 from regard.models import BERT
 from regard.parts import (
     GELU,
@@ -25,7 +27,7 @@ from regard.parts import (
     Sinusoid,
 )
 from regard.parts.blocks import Stack
-from regard.parts.trunk import Trunk
+from regard.parts.trunk import SequenceTrunk
 
 HERE = Path(__file__).parent / "measured.json"
 DEPTHS = (1, 2, 4, 8, 16, 32)
@@ -50,7 +52,7 @@ def residuals() -> dict[str, list[float]]:
     for name, wiring in (("pre-norm", PreNorm()), ("post-norm", PostNorm()), ("no residuals", NoResidual())):
         found[name] = []
         for depth in DEPTHS:
-            states = stack(Trunk(width=WIDTH, layers=depth, wiring=wiring, dropout=0.0))(randn())
+            states = stack(SequenceTrunk(width=WIDTH, layers=depth, wiring=wiring, dropout=0.0))(randn())
             one = torch.nn.functional.normalize(states, dim=-1)
             found[name].append(off_diagonal(one @ one.transpose(-2, -1)).mean().item())
     return found
@@ -62,7 +64,7 @@ def norms() -> dict[str, list[float]]:
     for name, norm in (("LayerNorm", LayerNorm()), ("no norm", NoNorm())):
         found[name] = []
         for depth in DEPTHS[:4]:
-            layers = stack(Trunk(width=WIDTH, layers=depth, norm=norm, dropout=0.0), times=2.0)
+            layers = stack(SequenceTrunk(width=WIDTH, layers=depth, norm=norm, dropout=0.0), times=2.0)
             layers.norm = torch.nn.Identity()
             found[name].append(layers(randn()).square().mean().sqrt().item())
     return found
@@ -73,7 +75,7 @@ def feed() -> dict[str, float]:
     found = {}
     for name, kind in (("attention only", NoFeed()), ("with feed-forward", GELU())):
         even = Full(scale=0.0)  # every score is 0, so every weight is the same whatever is read
-        layers = stack(Trunk(width=WIDTH, attention=even, feed=kind, norm=NoNorm(), bias=False, dropout=0.0))
+        layers = stack(SequenceTrunk(width=WIDTH, attention=even, feed=kind, norm=NoNorm(), bias=False, dropout=0.0))
         x, z = randn(), randn()
         found[name] = ((layers(x) + layers(z) - layers(x + z)).norm() / layers(x + z).norm()).item()
     return found
@@ -81,7 +83,7 @@ def feed() -> dict[str, float]:
 
 def masks() -> dict[str, float]:
     """How far the first half of the answers moves when the second half of the text is replaced."""
-    layers = stack(Trunk(width=WIDTH, dropout=0.0))
+    layers = stack(SequenceTrunk(width=WIDTH, dropout=0.0))
     x = torch.randn(1, TOKENS, WIDTH)
     other = torch.cat([x[:, : TOKENS // 2], torch.randn(1, TOKENS // 2, WIDTH)], 1)
     moved = {}
@@ -112,6 +114,7 @@ def experts() -> dict[str, list[float]]:
         chosen = (mixture.router(tokens[0]).softmax(-1) + mixture.router_bias).topk(2, -1).indices
         shares.append((torch.bincount(chosen.flatten(), minlength=8) / chosen.numel()).tolist())
         mixture(tokens)
+        after_step(mixture)
     return {"first": shares[0], "last": shares[-1]}
 
 
@@ -119,9 +122,9 @@ def randn() -> Tensor:
     return torch.randn(4, TOKENS, WIDTH)
 
 
-def stack(trunk: Trunk, times: float = 1.0) -> Stack:
+def stack(trunk: SequenceTrunk, times: float = 1.0) -> Stack:
     """Blocks without a position code, whose matrices keep the size of what goes through them."""
-    layers = Trunk(**{**vars(trunk), "position": NoPosition()}).stack(causal=False)
+    layers = replace(trunk, position=NoPosition()).stack(causal=False)
     for parameter in layers.parameters():
         if parameter.dim() == 2:
             torch.nn.init.normal_(parameter, std=times * parameter.shape[1] ** -0.5)

@@ -19,7 +19,9 @@ from torch import Tensor, nn
 from regard import listen
 from regard.models import NPT
 from regard.parts.embed import Patches
+from regard.parts.init import init_weights
 from regard.parts.linear import Linear
+from regard.parts.table_block import table_block
 
 SIDE, PATCH, LABELS = 8, 2, 10
 PATCHES = (SIDE // PATCH) ** 2
@@ -34,10 +36,10 @@ class ImagesAsRows(nn.Module):
         self.label = nn.Embedding(LABELS + 1, npt.width)  # the last stands for one that is hidden
         self.place = nn.Embedding(PATCHES + 1, npt.width)
         self.rows = nn.ModuleList(npt.row_block() for _ in range(npt.layers))
-        self.cells = nn.ModuleList(npt.block(1) for _ in range(npt.layers))
-        self.norm = npt.last_norm()
+        self.cells = nn.ModuleList(table_block(npt) for _ in range(npt.layers))
+        self.norm = npt.final_norm()
         self.answer = Linear(npt.width, LABELS)
-        begin(self, [*self.rows, *self.cells])
+        init_weights(self, [*self.rows, *self.cells])
 
     def forward(self, images: Tensor, labels: Tensor, hidden: Tensor) -> Tensor:
         """Scores of the labels of all rows; where `hidden`, a row's own label is not shown to it."""

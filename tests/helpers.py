@@ -23,6 +23,7 @@ from regard.parts import (
     Positions,
     Prefix,
     SameDocument,
+    ScalableSoftmax,
     Shaw,
     T5Bias,
     Tree,
@@ -35,7 +36,7 @@ WIDTH = HEADS * SIZE
 
 # Configs small enough that short texts reach the sparse paths. A variant that is not listed is tested as it comes.
 SMALL: dict[type, list[Any]] = {
-    Full: [Full(), Full(scale=0.7), Full(grows=True)],
+    Full: [Full(), Full(scale=0.7), Full(scale=ScalableSoftmax())],
     Linformer: [Linformer(slots=5, length=160)],
     BigBird: [
         BigBird(block=4, window=3, globals=1, random=2),

@@ -275,7 +275,6 @@ SIZES: dict[str, Any] = {"width": 16, "layers": 2, "heads": 2}
         (lambda: ViT(labels=0).build(), ["labels", "0"]),
         (lambda: NPT(categories=()), ["categories", "()"]),
         (lambda: NPT(categories=(0, -2)), ["categories", "-2"]),
-        (lambda: NPT(categories=(0, 2), position=Rotary()), ["position", "Rotary"]),
         (lambda: RNN(vocab=5, width=7), ["width", "7"]),
         (lambda: RNN(vocab=5, layers=0), ["layers", "0"]),
         (lambda: RNN(vocab=5, dropout=2.0), ["dropout", "2.0"]),

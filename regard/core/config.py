@@ -4,9 +4,8 @@ A field whose type is a union of configs is written with the class's name under 
 
     attention: {kind: BigBird, block: 64}        or, with every default,        attention: BigBird
 
-The union is the table of variants; there is no registry beside it. A part of your own joins it by inheritance: a config
-that is a subclass of a variant may stand wherever that variant may. It is known once its module is imported; no file
-that is read imports anything.
+The union is the table of variants. A part of your own joins it by inheritance: a `Config` that is a subclass of a
+variant may stand wherever that variant may. It is known once its module is imported; reading a file imports nothing.
 """
 
 import dataclasses
@@ -15,13 +14,31 @@ import types
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
 from regard.core.errors import ConfigError, did_you_mean
 
-Config = TypeVar("Config")
+ConfigT = TypeVar("ConfigT")
+
+
+class Config:
+    """The base of every config. A direct subclass is a family, such as that of the attentions.
+
+    Inside a family a name means one class: that of a variant cannot be taken by a part of your own.
+    """
+
+    _variants: ClassVar[dict[str, type]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if Config in cls.__bases__:
+            cls._variants = {}
+        known = cls._variants.get(cls.__name__)
+        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise ConfigError(f"{cls.__name__}: {known.__module__} has a part of this name; choose another")
+        cls._variants[cls.__name__] = cls
 
 
 def to_dict(value: Any) -> Any:
@@ -72,7 +89,7 @@ def read_yaml(path: Path) -> Any:
         raise ConfigError(f"{path}: is not YAML ({reprlib.repr(str(error))})") from None
 
 
-def from_yaml(kind: type[Config], path: Path) -> Config:
+def from_yaml(kind: type[ConfigT], path: Path) -> ConfigT:
     data = read_yaml(path)
     try:
         return from_dict(kind, data)
@@ -80,7 +97,7 @@ def from_yaml(kind: type[Config], path: Path) -> Config:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def override(config: Config, changes: Mapping[str, Any], kind: Any = None) -> Config:
+def override(config: ConfigT, changes: Mapping[str, Any], kind: Any = None) -> ConfigT:
     """A copy of `config` with dotted keys replaced: `{"model.attention": "BigBird", "model.attention.block": 32}`.
 
     Naming another kind in a union starts from that kind's defaults; keys below it then change single fields.
@@ -111,8 +128,7 @@ def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
         return None
     plain = [m for m in members if not dataclasses.is_dataclass(m) and m is not type(None)]
     variants = [m for m in members if isinstance(m, type) and dataclasses.is_dataclass(m)]
-    configs: dict[str, Any] = {one.__name__: one for own in variants for one in _heirs(own)}
-    configs |= {own.__name__: own for own in variants}  # whose names nobody takes from them
+    configs = {name: one for variant in variants for name, one in _known_as(variant).items()}
     if configs and isinstance(data, str):
         data = {"kind": data}
     if configs and isinstance(data, Mapping):
@@ -127,11 +143,12 @@ def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
     raise ConfigError(f"{where}: expects one of {', '.join(configs) or members}, not {reprlib.repr(data)}")
 
 
-def _heirs(kind: type) -> list[type]:
-    """Configs that were made from this one, in modules that have been imported."""
-    below: list[type] = kind.__subclasses__()
-    own = [one for one in below if dataclasses.is_dataclass(one)]
-    return [*own, *(heir for one in own for heir in _heirs(one))]
+def _known_as(variant: type) -> dict[str, type]:
+    """A variant and the configs that inherit from it, by name."""
+    own = {variant.__name__: variant}
+    if not issubclass(variant, Config):
+        return own
+    return own | {name: one for name, one in variant._variants.items() if issubclass(one, variant)}
 
 
 def _read_config(kind: Any, data: Any, where: str) -> Any:
@@ -161,9 +178,9 @@ def _read_config(kind: Any, data: Any, where: str) -> Any:
     try:
         return kind(**given)
     except ConfigError as error:  # a rule between fields, raised by the config itself
-        told = str(error)
-        mark = "." if told.split(":")[0] in fields else ": "  # the rule names its own field, whose path is then known
-        raise ConfigError(f"{where}{mark}{told}" if where else told) from None
+        message = str(error)
+        mark = "." if message.split(":")[0] in fields else ": "  # a rule that names its field completes the path
+        raise ConfigError(f"{where}{mark}{message}" if where else message) from None
 
 
 def _read_scalar(kind: Any, data: Any, where: str) -> Any:

@@ -135,7 +135,7 @@ def _family_for(config: Any) -> Family:
         return FAMILIES["vit"]
     if not isinstance(config, GPT):
         raise ConfigError(f"{type(config).__name__} cannot be written as a Hugging Face folder; GPT, BERT and ViT can")
-    for name in ("pairs", "cap", "recall"):
+    for name in ("bigram", "logit_softcap", "embedding_skip"):
         if getattr(config, name):
             raise ConfigError(f"model.{name}: {getattr(config, name)} has no place in a Hugging Face folder")
     if isinstance(config.position, Learned):

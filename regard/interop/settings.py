@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from regard.core.errors import ConfigError
+from regard.core.sizes import MAX_HEADS, MAX_HIDDEN, MAX_LABELS, MAX_LENGTH, MAX_VOCAB, MAX_WIDTH
 from regard.interop.folder import shown
 
 Answer = TypeVar("Answer")
 
-# Bounds beyond every known model, and far below what would exhaust a machine while shapes are compared.
-WIDTH, HIDDEN, LAYERS, HEADS, VOCAB, LENGTH, LABELS = 2**17, 2**20, 512, 2**12, 2**25, 2**25, 2**20
+WIDTH, HIDDEN, LAYERS, HEADS = MAX_WIDTH, MAX_HIDDEN, 512, MAX_HEADS
+VOCAB, LENGTH, LABELS = MAX_VOCAB, MAX_LENGTH, MAX_LABELS
 
 # Keys that change no answer: how weights began, training, generation, bookkeeping.
 QUIET = {

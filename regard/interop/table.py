@@ -71,7 +71,7 @@ class Table:
 
 def fitting(table: Table, ours: Mapping[str, Tensor]) -> list[Row]:
     """The rows of a model's own tensors, a row for each layer."""
-    layers = 1 + max((int(n) for name in ours for n in re.findall(r"blocks\.(\d+)\.", name)), default=0)
+    layers = 1 + max((int(n) for name in ours for n in re.findall(r"^(?:en|de)coder\.(\d+)\.", name)), default=0)
     numbered = [row.at(n) for row in table.rows for n in (range(layers) if "{}" in row.theirs else [0])]
     rows = [row for row in numbered if all(name in ours for name in row.ours)]
     if homeless := sorted(set(ours) - {name for row in rows for name in row.ours}):

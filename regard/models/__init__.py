@@ -5,6 +5,7 @@ from regard.models.decoder_only import DecoderOnly
 from regard.models.gpt import GPT
 from regard.models.in_context import InContext
 from regard.models.npt import NPT
+from regard.models.recurrent_counterpart import recurrent_counterpart
 from regard.models.rnn import RNN
 from regard.models.rnn_classifier import RNNClassifier
 from regard.models.rnn_lm import RNNLM
@@ -30,4 +31,5 @@ __all__ = [
     "RNNClassifier",
     "Transformer",
     "ViT",
+    "recurrent_counterpart",
 ]  # fmt: skip

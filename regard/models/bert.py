@@ -1,4 +1,4 @@
-"""BERT: an encoder by itself, which fills hidden words or names a text's label (Devlin et al., 2019)."""
+"""BERT: an encoder-only Transformer, which predicts masked tokens or the label of a text (Devlin et al., 2019)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.core.config import Config
 from regard.core.errors import at_least
 from regard.core.shapes import Labels, Logits, States, Tokens, Valid
 from regard.parts.attention.base import hide
@@ -18,13 +19,18 @@ from regard.parts.linear import Linear
 from regard.parts.masks import Mask, Padding
 from regard.parts.norms import Norm
 from regard.parts.positions import Learned, Position, Positions
-from regard.parts.trunk import Trunk
+from regard.parts.trunk import SequenceTrunk
 from regard.parts.wiring import PostNorm, Wiring
 
 
+class HeadConfig(Config):
+    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
+        raise NotImplementedError("abstract: a config builds its head")
+
+
 @dataclass(frozen=True)
-class MaskedLMHead:
-    """Score every word of the vocabulary at every place."""
+class MaskedLMHead(HeadConfig):
+    """A score for every token of the vocabulary at every position."""
 
     def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
         return MaskedLMTransform(width, norm)
@@ -34,11 +40,11 @@ Pooling = Literal["first", "mean", "max"]
 
 
 @dataclass(frozen=True)
-class ClassifierHead:
-    """Score the labels of the whole text."""
+class ClassifierHead(HeadConfig):
+    """A score for every label of the text."""
 
     labels: int = 0  # 0: counted from the data when a run is made
-    pooling: Pooling = "first"  # the state of the first token; or the mean or the maximum of all, which learns sooner
+    pooling: Pooling = "first"  # of the states: the first token's; or the mean or maximum of all, which learns sooner
 
     def __post_init__(self) -> None:
         at_least(0, labels=self.labels)
@@ -48,8 +54,8 @@ class ClassifierHead:
 
 
 @dataclass(frozen=True)
-class NoHead:
-    """No head: the states of every token, for whoever reads them."""
+class NoHead(HeadConfig):
+    """The states of every token, as they are."""
 
     def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
         return nn.Identity()
@@ -59,7 +65,9 @@ Head = MaskedLMHead | ClassifierHead | NoHead
 
 
 @dataclass(frozen=True, kw_only=True)
-class BERT(Trunk):
+class BERT(SequenceTrunk):
+    reads_trees = True
+
     vocab: int = 0  # 0: counted from the data when a run is made
     segments: int = 2  # kinds of sentence in a pair
     position: Position = Learned(512)
@@ -70,6 +78,14 @@ class BERT(Trunk):
         super().__post_init__()
         at_least(0, vocab=self.vocab)
         at_least(1, segments=self.segments)
+
+    @property
+    def fills_masks(self) -> bool:
+        return isinstance(self.head, MaskedLMHead)
+
+    @property
+    def classifies_text(self) -> bool:
+        return isinstance(self.head, ClassifierHead)
 
     def build(self) -> "BERTModel":
         return BERTModel(self)
@@ -85,7 +101,7 @@ class BERTModel(nn.Module):
         self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False)
         self.head = config.head.build(config.width, config.norm, config.dropout)
-        init_weights(self, self.encoder.blocks, quiet=config.quiet)
+        init_weights(self, self.encoder.blocks, init=config.init)
 
     def forward(
         self,
@@ -95,7 +111,7 @@ class BERTModel(nn.Module):
         positions: Positions | None = None,
         chosen: Int[Tensor, "batch chosen"] | None = None,
     ) -> Logits | Labels | States | Float[Tensor, "batch chosen vocab"]:
-        """What the head says. With `chosen` it is asked at these positions only, as words are dear to score."""
+        """The scores of the head; with `chosen` at these positions only, as scoring a whole vocabulary is expensive."""
         states = self.read(tokens, valid, segments, positions)
         if chosen is not None:
             states = states.gather(1, chosen[..., None].expand(-1, -1, states.shape[-1]))
@@ -118,7 +134,7 @@ class BERTModel(nn.Module):
 
 
 class MaskedLMTransform(nn.Module):
-    """States once more transformed; the words' own table then scores them."""
+    """One more layer; the token embedding then scores its states."""
 
     def __init__(self, width: int, norm: Norm):
         super().__init__()
@@ -147,6 +163,6 @@ class Classifier(nn.Module):
         if valid is None:
             return states.mean(1) if self.pooling == "mean" else states.amax(1)
         if self.pooling == "max":
-            seen = valid | ~valid.any(1, keepdim=True)  # a text of padding alone is nothing, but not an error
+            seen = valid | ~valid.any(1, keepdim=True)  # a text of padding alone is no error
             return hide(states, seen[:, :, None]).amax(1)
         return (states * valid[:, :, None]).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)

@@ -10,15 +10,19 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.core.shapes import Logits, Source, SourceValid, Tokens
+from regard.models.base import WritingModel
 from regard.models.gpt import GPTModel, LeftToRight
 from regard.parts.cache import Cache
+from regard.parts.positions import Positions
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderOnly(LeftToRight):
+    reads_source = True
+
     def build(self) -> "DecoderOnlyModel":
         return DecoderOnlyModel(self)
 
@@ -50,7 +54,7 @@ class DecoderOnlyState:
         return DecoderOnlyState(tuple(kept))
 
 
-class DecoderOnlyModel(nn.Module):
+class DecoderOnlyModel(WritingModel):
     def __init__(self, config: DecoderOnly):
         super().__init__()
         self.config = config
@@ -63,8 +67,14 @@ class DecoderOnlyModel(nn.Module):
         written = lengths[:, None] + torch.arange(target.shape[1], device=target.device)
         return self.writer.scores(states.take_along_dim(written[:, :, None], 1))
 
-    def init_state(self, source: Source, valid: SourceValid | None = None) -> DecoderOnlyState:
-        """The state for `step`: the source is read once."""
+    @property
+    def max_positions(self) -> int | None:
+        return self.writer.max_positions
+
+    def init_state(
+        self, source: Source, valid: SourceValid | None = None, positions: Positions | None = None
+    ) -> DecoderOnlyState:
+        """The state for `step`: the source is read once. It has no positions of its own, so that none are taken."""
         lengths, groups = _lengths(source, valid), []
         for length in lengths.unique().tolist():
             rows = (lengths == length).nonzero()[:, 0]

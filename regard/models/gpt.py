@@ -1,58 +1,63 @@
-"""GPT: a decoder by itself, which writes a text left to right (Radford et al., 2018)."""
+"""GPT: a decoder-only Transformer, which writes a text left to right (Radford et al., 2018)."""
 
 from dataclasses import dataclass
 
-import torch
 from torch import nn
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Logits, States, Tokens
+from regard.models.base import WritingModel
 from regard.parts.cache import Cache
 from regard.parts.dropout import Dropout
 from regard.parts.embed import BigramEmbedding, TokenEmbedding
-from regard.parts.init import init_weights
+from regard.parts.init import ZeroInit, init_weights
 from regard.parts.masks import Causal, Mask
 from regard.parts.positions import Position, Positions, Rotary
-from regard.parts.trunk import Trunk
+from regard.parts.softcap import Softcap
+from regard.parts.trunk import SequenceTrunk
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeftToRight(Trunk):
-    """The settings of a decoder by itself, whatever it is given to read."""
+class LeftToRight(SequenceTrunk):
+    """The settings of a decoder by itself, whatever it reads."""
 
     vocab: int = 0  # 0: counted from the data when a run is made
     position: Position = Rotary()
-    tied: bool = True  # the head shares the table of the words
-    pairs: bool = False  # a vector for each token together with the one before it
-    cap: float | None = None  # scores are bent to stay within it
+    tied: bool = True  # the head shares the token embedding
+    bigram: BigramEmbedding | None = None  # a vector for each token together with the one before it
+    logit_softcap: Softcap | None = None  # a bound on the scores
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(0, vocab=self.vocab)
-        if self.cap is not None and not self.cap > 0:
-            raise ConfigError(f"cap: must be more than 0, not {self.cap}")
-        if self.quiet and self.tied:
-            raise ConfigError("quiet: begins with words at full size, and a tied head would shout them; set tied false")
+        if isinstance(self.init, ZeroInit) and self.tied:
+            raise ConfigError(
+                "init: ZeroInit starts with large embeddings, which a tied head would score with: untie it"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
 class GPT(LeftToRight):
+    continues_text = True
+
     def build(self) -> "GPTModel":
         return GPTModel(self)
 
 
-class GPTModel(nn.Module):
+class GPTModel(WritingModel):
     def __init__(self, config: LeftToRight):
         super().__init__()
         self.config = config
         self.embedding = TokenEmbedding(config.vocab, config.width, tied=config.tied)
-        self.pairs = BigramEmbedding(config.vocab, config.width) if config.pairs else None
+        self.bigram = None if config.bigram is None else config.bigram.build(config.vocab, config.width)
         self.drop = Dropout(config.dropout)
         self.decoder = config.stack(causal=True)
-        init_weights(self, self.decoder.blocks, quiet=config.quiet)
-        if self.pairs is not None:
-            nn.init.zeros_(self.pairs.table.weight)
-        if config.quiet:  # then words speak at full size, and the head waits to be told
+        init_weights(self, self.decoder.blocks, init=config.init)
+        if self.bigram is not None:
+            nn.init.zeros_(self.bigram.table.weight)
+        if isinstance(
+            config.init, ZeroInit
+        ):  # the stream is the embedding alone, at full size, and the first scores are 0
             nn.init.normal_(self.embedding.table.weight)
             if self.embedding.head is not None:
                 nn.init.zeros_(self.embedding.head)
@@ -60,21 +65,21 @@ class GPTModel(nn.Module):
     def forward(
         self, tokens: Tokens, mask: Mask | None = None, positions: Positions | None = None, cache: Cache | None = None
     ) -> Logits:
-        """Scores of the word after each token.
+        """Scores of the token after each one given.
 
-        Padding on the right needs no mask: nothing before it can look there. A mask of your own can only hide more.
+        Padding on the right needs no mask: no token before it can look there. A mask can only hide more.
         """
         return self.scores(self.read(tokens, mask, positions, cache))
 
     def read(
         self, tokens: Tokens, mask: Mask | None = None, positions: Positions | None = None, cache: Cache | None = None
     ) -> States:
-        """The states that scores are made from: where few scores are wanted, the rest of them need not be made."""
+        """The final states, for a caller that needs the scores of few of them."""
         start = cache.length if cache else 0
         positions = positions or Positions.counting(tokens.shape[1], start, tokens.device)
         x = self.embedding(tokens)
-        if self.pairs is not None:
-            x = x + self.pairs(tokens, cache.last if cache else None, positions.index)
+        if self.bigram is not None:
+            x = x + self.bigram(tokens, cache.last if cache else None, positions.index)
         if cache is not None:
             cache.last = tokens[:, -1:]
         x = self.drop(self.decoder.position.embed(x, positions))
@@ -83,7 +88,11 @@ class GPTModel(nn.Module):
 
     def scores(self, states: States) -> Logits:
         logits = self.embedding.logits(states)
-        return logits if self.config.cap is None else self.config.cap * torch.tanh(logits / self.config.cap)
+        return logits if self.config.logit_softcap is None else self.config.logit_softcap.apply(logits)
+
+    @property
+    def max_positions(self) -> int | None:
+        return self.decoder.position.max_length
 
     def init_state(self, capacity: int = 64) -> Cache:
         """An empty state for `step`."""

@@ -18,7 +18,7 @@ from regard.closed_form.closed_forms import ClosedFormPredictions, ClosedForms
 from regard.closed_form.column_statistics import CELL_FEATURES, RADII, CellFeatures, ColumnStatistics, Values
 from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Memory, States
-from regard.parts.attention import Attention, Full
+from regard.parts.attention import Attention, Full, ScalableSoftmax
 from regard.parts.cache import KVCache
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
@@ -26,7 +26,7 @@ from regard.parts.init import init_weights
 from regard.parts.label_attention import Gate, LabelAttention
 from regard.parts.linear import Linear
 from regard.parts.multihead import width_per_head
-from regard.parts.positions import NoPosition, Position
+from regard.parts.table_block import table_block
 from regard.parts.trunk import Trunk
 
 DIGITS = 10  # a class is embedded by the digits of its number, so that weights trained on ten classes cover a hundred
@@ -40,6 +40,8 @@ ColumnCodes = Float[Tensor, "table column code"]
 class InContext(Trunk):
     """`width`, `layers` and `heads` are those of the attention between rows."""
 
+    reads_tables = True
+
     width: int = 192
     layers: int = 6
     heads: int = 6
@@ -49,8 +51,7 @@ class InContext(Trunk):
     summary_tokens: int = 3  # that condense the cells of a row
     thinking_rows: int = 16  # learned rows beside those of the table
     quantiles: int = 33  # of a numeric prediction
-    attention: Attention = Full(grows=True)
-    position: Position = NoPosition()
+    attention: Attention = Full(scale=ScalableSoftmax())
     feed: Feed = SquaredReLU(hidden=384)
     dropout: float = 0.0
 
@@ -60,12 +61,8 @@ class InContext(Trunk):
         at_most(MANY, cell_layers=self.cell_layers)
         at_least(3, quantiles=self.quantiles)
         width_per_head(self.cell_width, self.cell_heads)
-        if not isinstance(self.attention, Full) or self.alternate is not None:
+        if not isinstance(self.attention, Full):
             raise ConfigError("attention: every row attends to all context rows, so Full")
-        if self.recall:
-            raise ConfigError("recall: rows enter once, beside learned ones")
-        if not isinstance(self.position, NoPosition):
-            raise ConfigError(f"position: rows of a table have no order, so NoPosition, not {self.position}")
 
     def build(self) -> "InContextModel":
         return InContextModel(self)
@@ -98,7 +95,7 @@ class InContextModel(nn.Module):
         inner = replace(
             config, width=cell, heads=config.cell_heads, feed=SquaredReLU(hidden=2 * cell), attention=Full()
         )
-        self.cells = nn.ModuleList(inner.table_block() for _ in range(config.cell_layers))
+        self.cells = nn.ModuleList(table_block(inner) for _ in range(config.cell_layers))
         self.cells_norm = config.norm.build(cell)
         self.row = Linear(config.summary_tokens * cell, config.width)
         self.label, self.ridge_class = (Linear(cell // 2, config.width) for _ in range(2))
@@ -107,12 +104,12 @@ class InContextModel(nn.Module):
         self.kernel_ridge_number = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
         self.query_token = nn.Parameter(torch.zeros(config.width))  # in place of the label of a query row
         self.thinking_rows = nn.Parameter(torch.randn(config.thinking_rows, config.width) * config.width**-0.5)
-        self.rows = nn.ModuleList(config.table_block(number) for number in range(config.layers))
-        self.norm = config.last_norm()
+        self.rows = nn.ModuleList(table_block(config) for _ in range(config.layers))
+        self.norm = config.final_norm()
         self.label_attention = LabelAttention(config.width, config.heads)
         self.distribution = Linear(config.width, config.quantiles + 2)  # ridge gate, mean and quantiles
         self.gate = Gate(config.width)  # weight of the kernel ridge prediction
-        init_weights(self, self.cells, self.rows, quiet=config.quiet)
+        init_weights(self, self.cells, self.rows, init=config.init)
 
     def forward(
         self,

@@ -21,8 +21,7 @@ from regard.parts.dropout import Dropout
 from regard.parts.init import init_weights
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
-from regard.parts.positions import NoPosition, Position
-from regard.parts.table_block import TableBlock
+from regard.parts.table_block import TableBlock, table_block
 from regard.parts.trunk import Trunk
 
 CellStates = Float[Tensor, "batch row column width"]
@@ -31,24 +30,22 @@ Between = Literal["both", "rows", "columns"]
 
 @dataclass(frozen=True, kw_only=True)
 class NPT(Trunk):
+    reads_tables = True
+
     categories: tuple[int, ...]  # number of categories of each column; 0 for a numeric column
-    position: Position = NoPosition()
+    alternate: Attention | None = None  # between the attributes of a row, in place of `attention`
     between: Between = "both"  # where there is attention, for ablations
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.recall:
-            raise ConfigError("recall: rows and columns share one stream, which has no single entry")
         if not self.categories or min(self.categories) < 0:
             raise ConfigError(f"categories: needs a count for each column, 0 for numbers, not {self.categories}")
-        if not isinstance(self.position, NoPosition):
-            raise ConfigError(f"position: rows of a table have no order, so NoPosition, not {self.position}")
 
     def build(self) -> "NPTModel":
         return NPTModel(self)
 
     def row_block(self) -> TableBlock:
-        return self.table_block(heads=partial(BetweenRows, columns=len(self.categories)))
+        return table_block(self, heads=partial(BetweenRows, columns=len(self.categories)))
 
 
 class NPTModel(nn.Module):
@@ -61,10 +58,10 @@ class NPTModel(nn.Module):
         self.drop = Dropout(config.dropout)
         rows, columns = (config.layers * (config.between != without) for without in ("columns", "rows"))
         self.rows = nn.ModuleList(config.row_block() for _ in range(rows))
-        self.columns = nn.ModuleList(config.table_block(1) for _ in range(columns))
-        self.norm = config.last_norm()
+        self.columns = nn.ModuleList(table_block(config, config.alternate) for _ in range(columns))
+        self.norm = config.final_norm()
         self.head = CellHead(config.categories, config.width)
-        init_weights(self, [*self.rows, *self.columns], quiet=config.quiet)
+        init_weights(self, [*self.rows, *self.columns], init=config.init)
 
     def forward(
         self,

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.errors import MANY, ConfigError, at_least, at_most, share
+from regard.core.model import ModelConfig
 from regard.core.shapes import Logits, Memory, Source, SourceValid, States, Tokens
+from regard.models.base import WritingModel
 from regard.parts.attention import Additive, Full
 from regard.parts.cache import KVCache, other_texts
 from regard.parts.dropout import Dropout
@@ -19,11 +21,14 @@ from regard.parts.init import init_weights
 from regard.parts.linear import Linear
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
+from regard.parts.positions import Positions
 from regard.parts.recurrent import LSTM, Carry, Cell, both_directions
 
 
 @dataclass(frozen=True, kw_only=True)
-class RNN:
+class RNN(ModelConfig):
+    reads_source = True
+
     vocab: int = 0  # 0: counted from the data when a run is made
     target_vocab: int | None = None  # None: source and target share one vocabulary and one table
     width: int = 256
@@ -66,7 +71,7 @@ class RNNState:
         return replace(carried, memory=self.memory[texts], valid=None if self.valid is None else self.valid[texts])
 
 
-class RNNModel(nn.Module):
+class RNNModel(WritingModel):
     def __init__(self, config: RNN):
         super().__init__()
         self.config = config
@@ -76,15 +81,17 @@ class RNNModel(nn.Module):
         self.embedding = TokenEmbedding(config.vocab, width, tied=config.tied if shared else True)
         self.target_embedding = None if shared else TokenEmbedding(config.target_vocab or 0, width, tied=config.tied)
         self.drop = Dropout(config.dropout)
-        self.encoder = config.cell.build(width, width // 2, config.layers, inner, both_ways=True)
+        self.encoder = config.cell.build(width, width // 2, config.layers, inner, bidirectional=True)
         self.decoder = RecurrentDecoder(config, inner)
         init_weights(self)
 
     def forward(self, source: Source, target: Tokens, source_valid: SourceValid | None = None) -> Logits:
         return self.step(target, self.read(source, source_valid))[0]
 
-    def init_state(self, source: Source, valid: SourceValid | None = None) -> RNNState:
-        """The state for `step`: the source is read once."""
+    def init_state(
+        self, source: Source, valid: SourceValid | None = None, positions: Positions | None = None
+    ) -> RNNState:
+        """The state for `step`: the source is read once, in the order of its tokens; other positions are not used."""
         return replace(self.read(source, valid), looked=KVCache(1))
 
     def read(self, source: Source, valid: SourceValid | None = None) -> RNNState:
@@ -100,7 +107,7 @@ class RNNModel(nn.Module):
 class RecurrentDecoder(nn.Module):
     def __init__(self, config: RNN, inner_dropout: float):
         super().__init__()
-        self.cells = config.cell.build(config.width, config.width, config.layers, inner_dropout, both_ways=False)
+        self.cells = config.cell.build(config.width, config.width, config.layers, inner_dropout, bidirectional=False)
         self.cross = MultiHead(config.width, 1, config.attention) if config.attention else None
         self.combine = Linear(2 * config.width, config.width) if config.attention else None
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from regard.core.errors import MANY, ConfigError, at_least, at_most, share
+from regard.core.model import ModelConfig
 from regard.core.shapes import Labels, Tokens, Valid
 from regard.models.bert import ClassifierHead
 from regard.parts.dropout import Dropout
@@ -16,7 +17,7 @@ from regard.parts.recurrent import LSTM, Cell
 
 
 @dataclass(frozen=True, kw_only=True)
-class RNNClassifier:
+class RNNClassifier(ModelConfig):
     vocab: int = 0  # 0: counted from the data when a run is made
     width: int = 256
     layers: int = 1
@@ -36,6 +37,10 @@ class RNNClassifier:
         at_most(MANY, layers=self.layers)
         share(dropout=self.dropout)
 
+    @property
+    def classifies_text(self) -> bool:
+        return True
+
     def build(self) -> "RNNClassifierModel":
         return RNNClassifierModel(self)
 
@@ -48,7 +53,7 @@ class RNNClassifierModel(nn.Module):
         self.embedding = TokenEmbedding(config.vocab, width)
         self.drop = Dropout(config.dropout)
         inner = config.dropout if config.layers > 1 else 0.0
-        self.encoder = config.cell.build(width, width // 2, config.layers, inner, both_ways=True)
+        self.encoder = config.cell.build(width, width // 2, config.layers, inner, bidirectional=True)
         self.head = config.head.build(width, LayerNorm(), config.dropout)
         init_weights(self)
 

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.core.errors import MANY, at_least, at_most, share
+from regard.core.model import ModelConfig
 from regard.core.shapes import Logits, Tokens
+from regard.models.base import WritingModel
 from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
 from regard.parts.init import init_weights
@@ -13,7 +15,9 @@ from regard.parts.recurrent import LSTM, Carry, Cell
 
 
 @dataclass(frozen=True, kw_only=True)
-class RNNLM:
+class RNNLM(ModelConfig):
+    continues_text = True
+
     vocab: int = 0  # 0: counted from the data when a run is made
     width: int = 256
     layers: int = 2
@@ -41,14 +45,14 @@ class RNNLMState:
         return RNNLMState(None if self.carry is None else tuple(part[:, rows] for part in self.carry))
 
 
-class RNNLMModel(nn.Module):
+class RNNLMModel(WritingModel):
     def __init__(self, config: RNNLM):
         super().__init__()
         self.config = config
         self.embedding = TokenEmbedding(config.vocab, config.width, tied=config.tied)
         self.drop = Dropout(config.dropout)
         inner = config.dropout if config.layers > 1 else 0.0
-        self.decoder = config.cell.build(config.width, config.width, config.layers, inner, both_ways=False)
+        self.decoder = config.cell.build(config.width, config.width, config.layers, inner, bidirectional=False)
         init_weights(self)
 
     def forward(self, tokens: Tokens) -> Logits:

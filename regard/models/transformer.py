@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.core.errors import MANY, at_least, at_most
 from regard.core.shapes import Logits, Memory, Source, SourceValid, Tokens
+from regard.models.base import WritingModel
 from regard.parts.cache import Cache
 from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
@@ -15,13 +16,16 @@ from regard.parts.init import init_weights
 from regard.parts.masks import Causal, Padding
 from regard.parts.positions import Position, Positions, Sinusoid, Tree
 from regard.parts.taps import taps
-from regard.parts.trunk import Trunk
+from regard.parts.trunk import SequenceTrunk
 
 TOGETHER = 32  # sources read at once before writing: fewer are slower to multiply, more wait for the longest
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transformer(Trunk):
+class Transformer(SequenceTrunk):
+    reads_source = True
+    reads_trees = True
+
     vocab: int = 0  # 0: counted from the data when a run is made
     target_vocab: int | None = None  # None: source and target share one vocabulary and one table
     decoder_layers: int | None = None  # None: as many as the encoder
@@ -57,7 +61,7 @@ class TransformerState:
         return replace(self, memory=self.memory[texts], valid=None if self.valid is None else self.valid[texts])
 
 
-class TransformerModel(nn.Module):
+class TransformerModel(WritingModel):
     def __init__(self, config: Transformer):
         super().__init__()
         self.config = config
@@ -82,7 +86,7 @@ class TransformerModel(nn.Module):
         self.decoder = config.stack(
             causal=True, cross=True, layers=config.decoder_layers, position=config.target_position or after
         )
-        init_weights(self, self.encoder.blocks, self.decoder.blocks, quiet=config.quiet)
+        init_weights(self, self.encoder.blocks, self.decoder.blocks, init=config.init)
 
     def forward(
         self,
@@ -127,6 +131,10 @@ class TransformerModel(nn.Module):
         groups = zip(source.split(TOGETHER), valid.split(TOGETHER), ends.split(TOGETHER), strict=True)
         read = [self.encode(words[:, : end.max()], shown[:, : end.max()]) for words, shown, end in groups]
         return torch.cat([F.pad(some, (0, 0, 0, source.shape[1] - some.shape[1])) for some in read])
+
+    @property
+    def max_positions(self) -> int | None:
+        return self.decoder.position.max_length
 
     def step(self, tokens: Tokens, state: TransformerState) -> tuple[Logits, TransformerState]:
         return self.decode(tokens, state.memory, state.valid, state.cache), state

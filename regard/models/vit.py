@@ -13,12 +13,14 @@ from regard.parts.linear import Linear
 from regard.parts.pool import ClassToken, Pool
 from regard.parts.positions import Grid, Learned, Position, Positions
 from regard.parts.stem import NoStem, Stem
-from regard.parts.trunk import Trunk
+from regard.parts.trunk import SequenceTrunk
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViT(Trunk):
+class ViT(SequenceTrunk):
     """A size of 0 is taken from the data when a run is made."""
+
+    reads_images = True
 
     labels: int = 0
     image: int = 28  # pixels along a side
@@ -40,8 +42,8 @@ class ViT(Trunk):
         at_least(1, labels=self.labels, image=self.image, patch=self.patch, channels=self.channels)
         return ViTModel(self)
 
-    def places(self) -> Position:
-        """The position code, told how many patches there are."""
+    def position_encoding(self) -> Position:
+        """The position encoding for as many patches as there are."""
         across = self.image // self.patch
         if isinstance(self.position, Grid) and not self.position.columns:
             return replace(self.position, columns=across, before=self.pool.tokens)
@@ -58,9 +60,9 @@ class ViTModel(nn.Module):
         self.tokens_each = self.patches.count + config.pool.tokens
         self.pool = config.pool.build(config.width, config.heads)
         self.drop = Dropout(config.dropout)
-        self.encoder = config.stack(causal=False, position=config.places())
+        self.encoder = config.stack(causal=False, position=config.position_encoding())
         self.label = Linear(config.width, config.labels)
-        init_weights(self, self.encoder.blocks, quiet=config.quiet)
+        init_weights(self, self.encoder.blocks, init=config.init)
 
     def forward(self, images: Images) -> Labels:
         self._check(images)

@@ -1,10 +1,13 @@
 """The parts: what every model is made of. Each family has one signature and one union, which is its table."""
 
-from regard.parts.attention import Additive, Attention, BigBird, Compressed, Full, Linformer, Window
+from regard.parts.attention import Additive, Attention, BigBird, Compressed, Full, Linformer, ScalableSoftmax, Window
 from regard.parts.blocks import Block, Stack
 from regard.parts.cache import Cache, KVCache
+from regard.parts.embed import BigramEmbedding
+from regard.parts.embedding_skip import EmbeddingSkip
 from regard.parts.experts import Experts, Feed
 from regard.parts.feed import GELU, GeGLU, NoFeed, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
+from regard.parts.init import Init, XavierInit, ZeroInit
 from regard.parts.masks import Causal, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
 from regard.parts.multihead import MultiHead
 from regard.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
@@ -25,6 +28,7 @@ from regard.parts.positions import (
     Tree,
 )
 from regard.parts.recurrent import GRU, LSTM, Cell
+from regard.parts.softcap import Softcap
 from regard.parts.stem import Convolutions, NoStem, Stem
 from regard.parts.taps import listen
 from regard.parts.wiring import NoResidual, PostNorm, PreNorm, Wiring
@@ -37,6 +41,7 @@ __all__ = [
     "Additive",
     "Attention",
     "BigBird",
+    "BigramEmbedding",
     "Block",
     "Cache",
     "Causal",
@@ -44,11 +49,13 @@ __all__ = [
     "ClassToken",
     "Compressed",
     "Convolutions",
+    "EmbeddingSkip",
     "Experts",
     "Feed",
     "Full",
     "GeGLU",
     "Grid",
+    "Init",
     "KVCache",
     "LayerNorm",
     "Learned",
@@ -78,9 +85,11 @@ __all__ = [
     "ReLU",
     "Rotary",
     "SameDocument",
+    "ScalableSoftmax",
     "Shaw",
     "SiLU",
     "Sinusoid",
+    "Softcap",
     "SquaredReLU",
     "Stack",
     "Stem",
@@ -90,5 +99,7 @@ __all__ = [
     "Tree",
     "Window",
     "Wiring",
+    "XavierInit",
+    "ZeroInit",
     "listen",
 ]  # fmt: skip

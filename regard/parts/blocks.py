@@ -1,71 +1,116 @@
-"""Blocks and stacks: attention, then feed-forward, again and again."""
+"""Blocks and stacks: attention, then feed-forward, again and again (Vaswani et al., 2017)."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import torch
-from torch import nn
+from torch import Tensor, nn
 
+from regard.core.modules import RepeatedBlock
 from regard.core.shapes import Memory, States
 from regard.parts.cache import Cache, KVCache
-from regard.parts.feed import Nothing
+from regard.parts.dropout import Dropout
+from regard.parts.embedding_skip import EmbeddingMix
 from regard.parts.masks import Mask
 from regard.parts.multihead import MultiHead
 from regard.parts.norms import Norm
 from regard.parts.positions import PositionEncoding, Positions
-from regard.parts.wiring import PreNorm, Wiring
 
 
-class Sublayers(nn.Module):
-    """What a block is made of: attention, perhaps another to a memory, and feed-forward, each joined to the stream."""
+class BlockParts(RepeatedBlock):
+    """The parts of a block: self-attention, optional cross-attention, optional feed-forward; a norm for each."""
 
     def __init__(
         self,
         width: int,
-        attend: nn.Module,
-        feed: nn.Module,
+        attend: MultiHead,
+        feed: nn.Module | None,
         norm: Norm,
-        wiring: Wiring = PreNorm(),
         dropout: float = 0.0,
         cross: MultiHead | None = None,
     ):
         super().__init__()
         self.attend, self.cross, self.feed = attend, cross, feed
-        self.join_attend = wiring.build(width, norm, dropout)
-        self.join_cross = wiring.build(width, norm, dropout) if cross else None
-        self.join_feed = None if isinstance(feed, Nothing) else wiring.build(width, norm, dropout)
+        self.attend_norm = norm.build(width)
+        self.cross_norm = nn.Identity() if cross is None else norm.build(width)
+        self.feed_norm = nn.Identity() if feed is None else norm.build(width)
+        self.drop = Dropout(dropout)
+
+    @property
+    def branches(self) -> int:
+        """How many times the block adds to the residual stream."""
+        return 2 + (self.cross is not None)
 
 
-class Block(Sublayers):
-    """Look around; look at the memory, where there is one; think about it."""
+@dataclass(frozen=True)
+class Context:
+    """What the attentions of a block read beside the states: masks, positions, the memory, the caches of its layer."""
 
-    def forward(
-        self,
-        x: States,
-        mask: Mask | None = None,
-        position: PositionEncoding | None = None,
-        positions: Positions | None = None,
-        memory: Memory | None = None,
-        memory_mask: Mask | None = None,
-        cache: tuple[KVCache, KVCache] | None = None,
-    ) -> States:
-        own, remembered = cache or (None, None)
-        x = self.join_attend(x, lambda h: self.attend(h, None, mask, position, positions, own))
-        if self.cross is not None and self.join_cross is not None:
-            cross = self.cross
-            x = self.join_cross(x, lambda h: cross(h, memory, memory_mask, cache=remembered))
-        return x if self.join_feed is None else self.join_feed(x, self.feed)
+    mask: Mask | None = None
+    position: PositionEncoding | None = None
+    positions: Positions | None = None
+    memory: Memory | None = None
+    memory_mask: Mask | None = None
+    cache: KVCache | None = None
+    memory_cache: KVCache | None = None
+
+    def self_attention(self, attend: MultiHead, x: States) -> States:
+        return attend(x, None, self.mask, self.position, self.positions, self.cache)
+
+    def cross_attention(self, cross: MultiHead, x: States) -> States:
+        return cross(x, self.memory, self.memory_mask, cache=self.memory_cache)
+
+
+class Block(BlockParts):
+    """One signature for the three ways of wiring a block (`regard.parts.wiring`)."""
+
+    def forward(self, x: States, context: Context = Context()) -> States:
+        raise NotImplementedError("abstract: how the branches join the residual stream")
+
+
+class PreNormBlock(Block):
+    def forward(self, x: States, context: Context = Context()) -> States:
+        x = x + self.drop(context.self_attention(self.attend, self.attend_norm(x)))
+        if self.cross is not None:
+            x = x + self.drop(context.cross_attention(self.cross, self.cross_norm(x)))
+        return x if self.feed is None else x + self.drop(self.feed(self.feed_norm(x)))
+
+
+class PostNormBlock(Block):
+    def forward(self, x: States, context: Context = Context()) -> States:
+        x = self.attend_norm(x + self.drop(context.self_attention(self.attend, x)))
+        if self.cross is not None:
+            x = self.cross_norm(x + self.drop(context.cross_attention(self.cross, x)))
+        return x if self.feed is None else self.feed_norm(x + self.drop(self.feed(x)))
+
+
+class NoResidualBlock(Block):
+    def forward(self, x: States, context: Context = Context()) -> States:
+        x = self.drop(context.self_attention(self.attend, self.attend_norm(x)))
+        if self.cross is not None:
+            x = self.drop(context.cross_attention(self.cross, self.cross_norm(x)))
+        return x if self.feed is None else self.drop(self.feed(self.feed_norm(x)))
 
 
 class Stack(nn.Module):
-    """Blocks in a row, with the position code that they share, and a last norm where the wiring leaves none."""
+    """Blocks in a row, named by their numbers, with the position encoding that they share and a final norm."""
 
-    def __init__(self, blocks: Iterable[Block], position: PositionEncoding, norm: nn.Module, recall: bool = False):
-        """With `recall` each block reads a learned mix of the stream and of what entered it (Jordan et al., 2024)."""
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        position: PositionEncoding,
+        norm: nn.Module,
+        embedding_skip: EmbeddingMix | None = None,
+    ):
         super().__init__()
+        self.embedding_skip = embedding_skip
         self.position = position
-        self.blocks = nn.ModuleList(blocks)
+        for layer, block in enumerate(blocks):
+            self.add_module(str(layer), block)
         self.norm = norm
-        self.mix = nn.Parameter(torch.tensor([1.0, 0.0]).repeat(len(self.blocks), 1)) if recall else None
+
+    @property
+    def blocks(self) -> list[Block]:
+        return [module for module in self.children() if isinstance(module, Block)]
 
     def forward(
         self,
@@ -76,11 +121,14 @@ class Stack(nn.Module):
         memory_mask: Mask | None = None,
         cache: Cache | None = None,
     ) -> States:
-        """`x` already carries what the position code embeds: a model may norm or extend it in between."""
-        entered = x
+        """`x` already carries what the position encoding adds to it: a model may norm or extend it in between."""
+        context = Context(mask, self.position, positions, memory, memory_mask)
+        embedding = x
         for layer, block in enumerate(self.blocks):
-            if self.mix is not None:
-                x = self.mix[layer, 0] * x + self.mix[layer, 1] * entered
-            kept = (cache.own[layer], cache.memory[layer]) if cache else None
-            x = block(x, mask, self.position, positions, memory, memory_mask, kept)
-        return self.norm(x)
+            if self.embedding_skip is not None:
+                x = self.embedding_skip(x, embedding, layer)
+            if cache is not None:
+                context = replace(context, cache=cache.own[layer], memory_cache=cache.memory[layer])
+            x = block(x, context)
+        output: Tensor = self.norm(x)
+        return output

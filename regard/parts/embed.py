@@ -1,15 +1,19 @@
 """Embeddings: words and image patches become states of the model's width, and words come out again."""
 
+from dataclasses import dataclass
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError, at_least
+from regard.core.config import Config
+from regard.core.errors import ConfigError, at_least, at_most
 from regard.core.shapes import Images, Logits, States, Tokens
+from regard.core.sizes import MAX_VOCAB
 from regard.parts.linear import Linear, Packable
 
-MOST_PAIRED = 1024
+MAX_BIGRAM_VOCAB = 1024
 
 
 class TokenEmbedding(nn.Module, Packable):
@@ -27,6 +31,7 @@ class TokenEmbedding(nn.Module, Packable):
     ):
         super().__init__()
         at_least(1, vocab=vocab)
+        at_most(MAX_VOCAB, vocab=vocab)
         self.scale, self.logit_scale = scale, logit_scale
         self.table = nn.Embedding(vocab, width)
         self.head = None if tied else nn.Parameter(torch.randn(vocab, width) * width**-0.5)
@@ -42,13 +47,21 @@ class TokenEmbedding(nn.Module, Packable):
         return self.table.weight if self.head is None else self.head
 
 
-class BigramEmbedding(nn.Module):
-    """A vector for each token together with the one before it, for small vocabularies; it begins at nothing."""
+@dataclass(frozen=True)
+class BigramEmbedding(Config):
+    """A learned vector for each token together with the one before it, for small vocabularies such as characters."""
 
+    def build(self, vocab: int, width: int) -> "BigramTable":
+        return BigramTable(vocab, width)
+
+
+class BigramTable(nn.Module):
     def __init__(self, vocab: int, width: int):
         super().__init__()
-        if vocab > MOST_PAIRED:
-            raise ConfigError(f"pairs: {vocab} words make too many pairs; it is for characters, at most {MOST_PAIRED}")
+        if vocab > MAX_BIGRAM_VOCAB:
+            raise ConfigError(
+                f"bigram: {vocab} tokens make too many pairs: at most {MAX_BIGRAM_VOCAB}, as of characters"
+            )
         self.vocab = vocab
         self.table = nn.Embedding((vocab + 1) * vocab, width)  # the first token of a text comes after `vocab`: nothing
 

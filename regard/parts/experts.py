@@ -1,26 +1,26 @@
 """Mixture of experts: each token goes to a few of many feed-forwards (Shazeer et al., 2017).
 
-No expert has a capacity, so no token is ever dropped. Balance comes from a lean per expert, added to the scores that
-choose (not to the weights that mix) and nudged towards the idle ones by each batch that is learned from, or part of one
-(Wang et al., 2024): the loss has no extra term.
+No expert has a capacity, so no token is ever dropped. Load is balanced by a bias per expert, added to the scores that
+choose (not to the weights that mix) and raised for idle experts after each step of training (Wang et al., 2024): the
+loss has no extra term.
 """
 
 from dataclasses import dataclass
 
 import torch
-import torch.distributed as dist
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core.errors import MANY, ConfigError, at_most
-from regard.parts.feed import Dense, SwiGLU
+from regard.core.modules import AdamWOnly, SumOverRanks, UpdatedAfterStep
+from regard.parts.feed import Dense, FeedConfig, SwiGLU
 
 
 @dataclass(frozen=True)
-class Experts:
+class Experts(FeedConfig):
     count: int = 8
     active: int = 2  # experts that each token visits
-    bias_rate: float = 1e-3  # how fast the lean follows the load
+    bias_rate: float = 1e-3  # how far a step moves the router's bias
     expert: Dense = SwiGLU()
 
     def __post_init__(self) -> None:
@@ -32,15 +32,23 @@ class Experts:
         return MixtureOfExperts(self, width, bias)
 
 
-class MixtureOfExperts(nn.Module):
+class Router(nn.Linear, AdamWOnly):
+    """A score for each expert."""
+
+
+class MixtureOfExperts(UpdatedAfterStep):
     router_bias: Tensor
+    visits: Tensor
 
     def __init__(self, config: Experts, width: int, bias: bool):
         super().__init__()
         self.active, self.bias_rate = config.active, config.bias_rate
-        self.router = nn.Linear(width, config.count, bias=False)
+        self.router = Router(width, config.count, bias=False)
         self.experts = nn.ModuleList(config.expert.build(width, bias) for _ in range(config.count))
         self.register_buffer("router_bias", torch.zeros(config.count))
+        self.register_buffer(
+            "visits", torch.zeros(config.count), persistent=False
+        )  # of each expert since the last step
 
     @torch.compiler.disable  # how many tokens an expert gets is known only while running
     def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
@@ -48,7 +56,7 @@ class MixtureOfExperts(nn.Module):
         scores = self.router(tokens).float()
         affinity = scores.softmax(-1)
         chosen = (affinity + self.router_bias).topk(self.active, -1).indices
-        # Several share one; of a single expert the affinity is the only path of the gradient to the router.
+        # Several are mixed by a softmax over them; of a single one the affinity is the router's only gradient.
         weight = scores.gather(-1, chosen).softmax(-1) if self.active > 1 else affinity.gather(-1, chosen)
         mixed = torch.zeros_like(tokens)
         for number, expert in enumerate(self.experts):
@@ -56,11 +64,13 @@ class MixtureOfExperts(nn.Module):
             answer = expert(tokens[token]) * weight[token, visit, None].to(x.dtype)
             mixed = mixed.index_add(0, token, answer.to(mixed.dtype))
         if self.training:
-            load = torch.bincount(chosen.flatten(), minlength=len(self.router_bias)).float()
-            if dist.is_available() and dist.is_initialized():  # ranks that share a batch lean alike
-                dist.all_reduce(load)
-            self.router_bias += self.bias_rate * torch.sign(load.mean() - load)
+            self.visits += torch.bincount(chosen.flatten(), minlength=len(self.visits))
         return mixed.view_as(x)
+
+    def after_step(self, sum_over_ranks: SumOverRanks) -> None:
+        visits = torch.tensor(sum_over_ranks(self.visits.tolist()), device=self.visits.device)
+        self.router_bias += self.bias_rate * torch.sign(visits.mean() - visits)
+        self.visits.zero_()
 
 
 Feed = Dense | Experts

@@ -1,4 +1,4 @@
-"""Feed-forward: each token by itself, widened, bent and narrowed again. Without it, stacked attention only averages."""
+"""Feed-forward: each token by itself is widened, passed through an activation and narrowed again (Vaswani, 2017)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,26 +7,34 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.core.errors import at_least
+from regard.core.config import Config
+from regard.core.errors import at_least, at_most
+from regard.core.sizes import MAX_HIDDEN
 from regard.parts.linear import Linear
 
 Activation = Callable[[Tensor], Tensor]
 
 
+class FeedConfig(Config):
+    def build(self, width: int, bias: bool = True) -> nn.Module:
+        raise NotImplementedError("abstract: a config builds its feed-forward")
+
+
 @dataclass(frozen=True)
-class _Plain:
+class _Plain(FeedConfig):
     """Settings that every plain feed-forward shares."""
 
     hidden: int | None = None  # None: four times the width
 
     def __post_init__(self) -> None:
         at_least(1, hidden=self.hidden)
+        at_most(MAX_HIDDEN, hidden=self.hidden)
 
     def build(self, width: int, bias: bool = True) -> nn.Module:
         return Plain(width, self.hidden or 4 * width, self.activation, bias)
 
     def activation(self, x: Tensor) -> Tensor:
-        raise NotImplementedError("abstract: a feed-forward bends")
+        raise NotImplementedError("abstract: a feed-forward has an activation")
 
 
 @dataclass(frozen=True)
@@ -64,17 +72,18 @@ class SquaredReLU(_Plain):
 
 
 @dataclass(frozen=True)
-class _Gated:
+class _Gated(FeedConfig):
     hidden: int | None = None  # None: 8/3 of the width, which gives the parameters of a plain one
 
     def __post_init__(self) -> None:
         at_least(1, hidden=self.hidden)
+        at_most(MAX_HIDDEN, hidden=self.hidden)
 
     def build(self, width: int, bias: bool = True) -> nn.Module:
         return Gated(width, self.hidden or -(-8 * width // 24) * 8, self.activation, bias)
 
     def activation(self, x: Tensor) -> Tensor:
-        raise NotImplementedError("abstract: a feed-forward bends")
+        raise NotImplementedError("abstract: a feed-forward has an activation")
 
 
 @dataclass(frozen=True)
@@ -92,11 +101,11 @@ class GeGLU(_Gated):
 
 
 @dataclass(frozen=True)
-class NoFeed:
-    """Nothing, to find out what the feed-forward is worth."""
+class NoFeed(FeedConfig):
+    """No feed-forward: an ablation, to measure what it is worth."""
 
     def build(self, width: int, bias: bool = True) -> nn.Module:
-        return Nothing()
+        return Zero()
 
 
 Dense = ReLU | GELU | TanhGELU | SiLU | SquaredReLU | SwiGLU | GeGLU | NoFeed
@@ -125,6 +134,6 @@ class Gated(nn.Module):
         return self.down(self.activation(self.gate(x)) * self.up(x))
 
 
-class Nothing(nn.Module):
+class Zero(nn.Module):
     def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
         return x.new_zeros(x.shape)

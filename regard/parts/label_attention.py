@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core.shapes import Memory, States
-from regard.parts.attention import Full
+from regard.parts.attention import Full, ScalableSoftmax
 from regard.parts.linear import Linear
 from regard.parts.multihead import width_per_head
 from regard.parts.taps import Tap
@@ -21,7 +21,7 @@ class LabelAttention(nn.Module):
         self.head_size = width_per_head(width, heads)
         self.query = Linear(width, width)
         self.key = Linear(width, width)
-        self.attend = Full(grows=True).build(heads, self.head_size)
+        self.attend = Full(scale=ScalableSoftmax()).build(heads, self.head_size)
         self.pattern = Tap()
 
     def forward(

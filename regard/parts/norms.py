@@ -5,11 +5,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from regard.core.config import Config
+
 FEW = 2**13  # numbers: of more, doubling them costs more than it saves
 
 
+class NormConfig(Config):
+    def build(self, width: int) -> nn.Module:
+        raise NotImplementedError("abstract: a config builds its norm")
+
+
 @dataclass(frozen=True)
-class LayerNorm:
+class LayerNorm(NormConfig):
     """Mean to zero, deviation to one, then a learned gain and shift (Ba et al., 2016)."""
 
     eps: float = 1e-5
@@ -19,7 +26,7 @@ class LayerNorm:
 
 
 @dataclass(frozen=True)
-class RMSNorm:
+class RMSNorm(NormConfig):
     """Root mean square to one, then a learned gain; no mean is taken (Zhang & Sennrich, 2019)."""
 
     eps: float = 1e-6
@@ -37,15 +44,15 @@ class RootMeanSquare(nn.RMSNorm):
     def forward(self, x: Tensor) -> Tensor:
         few = x.numel() <= FEW and x.dtype == self.weight.dtype and x.device.type == "cpu"
         if torch.is_grad_enabled() or not few:
-            return super().forward(x)
+            return super().forward(x.view_as(x))  # so that its gradient is summed before a residual's is added
         width = x.shape[-1]
         twice = torch.layer_norm(torch.cat([x, -x], -1), (2 * width,), None, None, self.eps or 0.0)
         return twice[..., :width] * self.weight
 
 
 @dataclass(frozen=True)
-class NoNorm:
-    """Nothing, to find out what norms are worth."""
+class NoNorm(NormConfig):
+    """No norm: an ablation, to measure what norms are worth."""
 
     def build(self, width: int) -> nn.Module:
         return nn.Identity()

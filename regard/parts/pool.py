@@ -1,11 +1,13 @@
 """Pools: one state for the whole of an image, which its label is read from."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.config import Config
 from regard.core.shapes import States
 from regard.parts.embed import first_token
 from regard.parts.multihead import MultiHead
@@ -13,18 +15,25 @@ from regard.parts.multihead import MultiHead
 Whole = Float[Tensor, "batch width"]
 
 
+class PoolConfig(Config):
+    tokens: ClassVar[int]  # that it adds to those of the image
+
+    def build(self, width: int, heads: int) -> "Pooling":
+        raise NotImplementedError("abstract: a config builds its pool")
+
+
 @dataclass(frozen=True)
-class ClassToken:
+class ClassToken(PoolConfig):
     """A token before the first patch that only listens (Dosovitskiy et al., 2021)."""
 
-    tokens = 1  # that it adds to those of the image
+    tokens = 1
 
     def build(self, width: int, heads: int) -> "TokenPool":
         return TokenPool(width)
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(PoolConfig):
     """The mean of all patches: each counts alike."""
 
     tokens = 0
@@ -34,7 +43,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Query:
+class Query(PoolConfig):
     """A learned query looks at all patches, and its pattern tells which decided (after Hassani et al., 2021)."""
 
     tokens = 0
@@ -46,7 +55,16 @@ class Query:
 Pool = ClassToken | Mean | Query
 
 
-class TokenPool(nn.Module):
+class Pooling(nn.Module):
+    def enter(self, patches: States) -> Float[Tensor, "batch tokens width"]:
+        """The states that the blocks read: the patches, perhaps after a token of the pool's own."""
+        return patches
+
+    def forward(self, states: States) -> Whole:
+        raise NotImplementedError("abstract: one state for the whole image")
+
+
+class TokenPool(Pooling):
     def __init__(self, width: int):
         super().__init__()
         self.token = nn.Parameter(torch.zeros(1, 1, width))
@@ -58,22 +76,16 @@ class TokenPool(nn.Module):
         return states[:, 0]
 
 
-class MeanPool(nn.Module):
-    def enter(self, patches: States) -> States:
-        return patches
-
+class MeanPool(Pooling):
     def forward(self, states: States) -> Whole:
         return states.mean(1)
 
 
-class QueryPool(nn.Module):
+class QueryPool(Pooling):
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.query = nn.Parameter(torch.randn(1, 1, width) * width**-0.5)
         self.look = MultiHead(width, heads)
-
-    def enter(self, patches: States) -> States:
-        return patches
 
     def forward(self, states: States) -> Whole:
         return self.look(self.query.expand(len(states), -1, -1), states)[:, 0]

@@ -7,21 +7,27 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from regard.core.config import Config
 from regard.core.shapes import States, Valid
 
 Carry = tuple[Tensor, ...]  # LSTM: hidden and cell; GRU: hidden. Each: layers, batch, width
 
 
-@dataclass(frozen=True)
-class LSTM:
-    def build(self, width: int, hidden: int, layers: int, dropout: float, both_ways: bool) -> "Recurrent":
-        return Recurrent(nn.LSTM(width, hidden, layers, batch_first=True, dropout=dropout, bidirectional=both_ways))
+class CellConfig(Config):
+    def build(self, width: int, hidden: int, layers: int, dropout: float, bidirectional: bool) -> "Recurrent":
+        raise NotImplementedError("abstract: a config builds its cells")
 
 
 @dataclass(frozen=True)
-class GRU:
-    def build(self, width: int, hidden: int, layers: int, dropout: float, both_ways: bool) -> "Recurrent":
-        return Recurrent(nn.GRU(width, hidden, layers, batch_first=True, dropout=dropout, bidirectional=both_ways))
+class LSTM(CellConfig):
+    def build(self, width: int, hidden: int, layers: int, dropout: float, bidirectional: bool) -> "Recurrent":
+        return Recurrent(nn.LSTM(width, hidden, layers, batch_first=True, dropout=dropout, bidirectional=bidirectional))
+
+
+@dataclass(frozen=True)
+class GRU(CellConfig):
+    def build(self, width: int, hidden: int, layers: int, dropout: float, bidirectional: bool) -> "Recurrent":
+        return Recurrent(nn.GRU(width, hidden, layers, batch_first=True, dropout=dropout, bidirectional=bidirectional))
 
 
 Cell = LSTM | GRU

@@ -7,12 +7,22 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.config import Config
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Images
 
 
+class StemConfig(Config):
+    def build(self, channels: int) -> nn.Module:
+        raise NotImplementedError("abstract: a config builds its stem")
+
+    def channels_of(self, image: int) -> int:
+        """How many channels it makes of those of the image."""
+        raise NotImplementedError("abstract: a stem gives channels")
+
+
 @dataclass(frozen=True)
-class NoStem:
+class NoStem(StemConfig):
     """Patches of the image itself, as in the paper."""
 
     shrink = 1
@@ -25,7 +35,7 @@ class NoStem:
 
 
 @dataclass(frozen=True)
-class Convolutions:
+class Convolutions(StemConfig):
     """A few small convolutions: patches then begin as edges and corners, which few images teach (Xiao et al., 2021)."""
 
     channels: tuple[int, ...] = (32, 64)  # that each convolution gives

@@ -48,12 +48,8 @@ class Heard(dict[str, Tensor]):
 
 
 def taps(model: nn.Module) -> dict[str, Tap]:
-    """Every tap of a model by the name it is heard under: the path to it, less the word `blocks`."""
-    return {
-        ".".join(word for word in path.split(".") if word != "blocks"): module
-        for path, module in model.named_modules()
-        if isinstance(module, Tap)
-    }
+    """Every tap of a model by its path, which is the name that it is heard under."""
+    return {path: module for path, module in model.named_modules() if isinstance(module, Tap)}
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from regard.core.batches import Batch, Batches, Objective
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError
 from regard.core.machine import best_device, seed_for
+from regard.core.modules import after_step
 from regard.core.tensors import load_weights
 from regard.train.display import Display
 from regard.train.ema import EMA
@@ -118,6 +119,7 @@ class Loop:
         total, count, seconds, time_to_save = self.ranks.sum([total, count, *clock])
         stopped_by = int(self.ranks.max(stop.signal))
         self._update(total, count, multiplier)
+        after_step(self.model, self.ranks.sum)
         self.progress.step, self.progress.seconds = step + 1, seconds
         self._log(display, total / max(count, 1), multiplier, batch.size, last=bool(stopped_by))
         return stopped_by, bool(time_to_save)

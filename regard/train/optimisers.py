@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.errors import not_negative, share
-from regard.parts.blocks import Sublayers
+from regard.core.modules import AdamWOnly, RepeatedBlock
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ def matrices_of_blocks(model: nn.Module) -> list[nn.Parameter]:
     return [
         cast(nn.Parameter, layer.weight)
         for block in model.modules()
-        if isinstance(block, Sublayers)
-        for name, layer in block.named_modules()
-        if isinstance(layer, nn.Linear) and not name.endswith("router")
+        if isinstance(block, RepeatedBlock)
+        for layer in block.modules()
+        if isinstance(layer, nn.Linear) and not isinstance(layer, AdamWOnly)
     ]
 
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from regard.core.errors import ConfigError
 from regard.core.machine import compiler, has_fast_bfloat16
-from regard.parts.blocks import Sublayers
+from regard.core.modules import RepeatedBlock
 from regard.train.settings import Training
 
 EAGER_FLOPS = 100e9  # what two cores reach in float32; only decides whether a run counts as long
@@ -33,7 +33,7 @@ class Precision:
             warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")
         if self.compiled:
             for block in model.modules():
-                if isinstance(block, Sublayers):
+                if isinstance(block, RepeatedBlock):
                     block.compile()
 
     def __str__(self) -> str:

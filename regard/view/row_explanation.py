@@ -13,7 +13,7 @@ from regard.tables.data_checks import check_new_data
 from regard.tables.encode.cells import is_missing
 from regard.tables.encode.column import Column
 from regard.tables.predictions import predict_targets, sentence
-from regard.view.recording import ViewInput
+from regard.tasks.recording import ViewInput
 
 TOP = 12  # training rows that are shown
 MAX_CHOICES = 200  # categories that a drop-down list offers

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer as Engine
 import regard
 from regard.core.errors import UserError
 from regard.decode import Sampling
-from regard.tasks.language import following
+from regard.tasks.lm.generate import following
 from tests.command import regard as command
 from tests.interop.worded import PAIRS, PROMPTS, WRITERS, folder
 

@@ -24,7 +24,7 @@ from regard.models import (
     Transformer,
     ViT,
 )
-from regard.parts import Tree
+from regard.parts import BigramEmbedding, Softcap, Tree
 from tests.helpers import every_small, tree_places, valid_of, variants
 from tests.models.leaks import check_no_future_leak
 
@@ -46,7 +46,7 @@ BASES: dict[type, Any] = {
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"kv_heads": 1}, {"bias": False, "head_size": 4}],
-    DecoderOnly: [{"tied": False}, {"pairs": True}, {"cap": 2.0}],
+    DecoderOnly: [{"tied": False}, {"bigram": BigramEmbedding()}, {"logit_softcap": Softcap(2.0)}],
     BERT: [{"head": ClassifierHead(3)}, {"head": ClassifierHead(3, "mean")}, {"head": ClassifierHead(3, "max")}],
     Transformer: [{"target_vocab": 7, "decoder_layers": 1, "tied": False}, {"logit_bias": True, "kv_heads": 1}],
     RNN: [{"target_vocab": 7}, {"tied": False}, {"layers": 1}],

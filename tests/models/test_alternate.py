@@ -54,7 +54,7 @@ def test_the_second_block_is_that_of_a_model_made_of_the_alternate():
     near, far = (build(replace(mixed, attention=one, alternate=None)) for one in (Window(reach=3), Full()))
     near.load_state_dict(model.state_dict())
     far.load_state_dict(model.state_dict())
-    near.decoder.blocks[1] = far.decoder.blocks[1]
+    near.decoder.add_module("1", far.decoder.blocks[1])
     close(model(tokens), near(tokens))
     assert not torch.allclose(model(tokens), far(tokens), atol=1e-3)
 

@@ -9,7 +9,19 @@ import torch
 
 from regard.decode import Beam, greedy
 from regard.models import DecoderOnly
-from regard.parts import ALiBi, BigBird, Compressed, Full, Learned, Rotary, Shaw, T5Bias, Window
+from regard.parts import (
+    ALiBi,
+    BigBird,
+    BigramEmbedding,
+    Compressed,
+    Full,
+    Learned,
+    Rotary,
+    Shaw,
+    Softcap,
+    T5Bias,
+    Window,
+)
 from tests.helpers import close, valid_of
 
 START, END, VOCAB = 1, 2, 12
@@ -22,7 +34,9 @@ MODELS = {
     "bigbird": replace(BASE, attention=BigBird(block=2, random=1), position=T5Bias(count=8, far=20)),
     "relative": replace(BASE, attention=Window(reach=5), position=Shaw(reach=3)),
     "alibi": replace(BASE, position=ALiBi()),
-    "pairs": replace(BASE, position=Learned(length=64), pairs=True, tied=False, cap=3.0),
+    "bigram": replace(
+        BASE, position=Learned(length=64), bigram=BigramEmbedding(), tied=False, logit_softcap=Softcap(3.0)
+    ),
 }
 every_kind = pytest.mark.parametrize("config", MODELS.values(), ids=MODELS.keys())
 LENGTHS = [9, 1, 4, 9, 7, 3]

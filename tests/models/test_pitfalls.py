@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT
-from regard.parts import Full, Learned, MultiHead, NoPosition, Position, Sinusoid, listen
+from regard.parts import Full, Learned, MultiHead, NoPosition, Position, Sinusoid, ZeroInit, listen
 from tests.helpers import close, every_small, lookup, name_of, tree_places
 from tests.models.samples import BASES, VOCAB, build
 
@@ -116,9 +116,11 @@ def test_a_learned_position_runs_out_while_decoding_too():
         model.step(torch.zeros(1, 1, dtype=torch.long), state)
 
 
-def test_a_quiet_start_with_a_tied_head_is_refused():
-    """Words at full size as scores: the first loss would be hundreds of nats."""
+def test_zero_init_with_a_tied_head_is_refused():
+    """Large embeddings as the head: the first loss would be hundreds of nats."""
     with pytest.raises(ConfigError, match="tied"):
-        GPT(vocab=9, quiet=True)
-    loss = F.cross_entropy(GPT(vocab=65, quiet=True, tied=False).build()(torch.arange(60)[None])[0], torch.arange(60))
+        GPT(vocab=9, init=ZeroInit())
+    loss = F.cross_entropy(
+        GPT(vocab=65, init=ZeroInit(), tied=False).build()(torch.arange(60)[None])[0], torch.arange(60)
+    )
     assert loss.item() == pytest.approx(math.log(65), abs=0.1)

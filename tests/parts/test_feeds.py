@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.core.errors import ConfigError
+from regard.core.modules import after_step
 from regard.parts import GELU, Experts, Feed, GeGLU, NoFeed, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
 from regard.parts.experts import MixtureOfExperts
 from tests.helpers import WIDTH, close, gradients, over
@@ -145,18 +146,24 @@ def test_training_evens_out_the_load(active):
     before = loads(experts, tokens)
     for _ in range(300):
         experts(tokens)
+        after_step(experts)
     after = loads(experts, tokens)
     assert before.std() > 4 * after.std()
     assert after.sum() == before.sum() == active * 100
 
 
-def test_only_training_moves_the_lean():
+def test_only_steps_of_training_move_the_router_bias():
     experts = Experts().build(WIDTH).eval()
     experts(torch.randn(9, WIDTH))
+    after_step(experts)
     assert not experts.router_bias.any()
     experts.train()(torch.randn(9, WIDTH))
+    assert not experts.router_bias.any()
+    after_step(experts)
     assert experts.router_bias.any()
-    assert "router_bias" in experts.state_dict()  # a resumed run goes on with the balance it had
+    assert "router_bias" in experts.state_dict()  # a resumed run keeps its balance
+    assert not experts.visits.any()
+    assert "visits" not in experts.state_dict()
 
 
 @pytest.mark.parametrize(("count", "active"), [(4, 0), (4, 5), (0, 1)])

@@ -23,9 +23,9 @@ def test_grid_positions_say_row_and_column_and_nothing_of_what_stands_before():
 
 
 def test_a_model_of_images_tells_the_grid_how_wide_it_is():
-    assert ViT(position=Grid(), **SMALL).places() == Grid(columns=3, before=1)
-    assert ViT(position=Grid(), pool=Mean(), **SMALL).places() == Grid(columns=3, before=0)
-    assert ViT(position=Grid(columns=5), **SMALL).places() == Grid(columns=5)
+    assert ViT(position=Grid(), **SMALL).position_encoding() == Grid(columns=3, before=1)
+    assert ViT(position=Grid(), pool=Mean(), **SMALL).position_encoding() == Grid(columns=3, before=0)
+    assert ViT(position=Grid(columns=5), **SMALL).position_encoding() == Grid(columns=5)
 
 
 @pytest.mark.parametrize(

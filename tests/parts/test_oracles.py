@@ -27,6 +27,7 @@ from regard.parts import (
     Rotary,
     listen,
 )
+from regard.parts.blocks import Context
 from tests.helpers import HEADS, SIZE, WIDTH, bias_of, build_attention, close, lookup, some_bias, valid_of
 
 
@@ -85,25 +86,24 @@ def test_multi_head_attention_is_torchs(cross, watched):
 
 
 def our_block(theirs: nn.Module, feed, wiring, cross: bool) -> Block:
-    """A block with the weights of torch's layer: each of its norms joins one of our sublayers."""
-    ours = Block(
+    """A block with the weights of torch's layer: each of its norms is one of ours."""
+    ours = wiring.block(
         WIDTH,
         attend=MultiHead(WIDTH, HEADS),
         feed=feed.build(WIDTH),
         norm=LayerNorm(),
-        wiring=wiring,
         cross=MultiHead(WIDTH, HEADS) if cross else None,
     )
     copy_heads(ours.attend, theirs.self_attn)
     copy_linear(ours.feed.up, theirs.linear1.weight, theirs.linear1.bias)
     copy_linear(ours.feed.down, theirs.linear2.weight, theirs.linear2.bias)
-    norms = [ours.join_attend, ours.join_feed]
+    norms = [ours.attend_norm, ours.feed_norm]
     if cross:
         copy_heads(ours.cross, theirs.multihead_attn)
-        norms.insert(1, ours.join_cross)
-    for number, joint in enumerate(norms, start=1):
+        norms.insert(1, ours.cross_norm)
+    for number, own in enumerate(norms, start=1):
         norm = getattr(theirs, f"norm{number}")
-        copy_linear(joint.norm, norm.weight, norm.bias)
+        copy_linear(own, norm.weight, norm.bias)
     return ours
 
 
@@ -124,9 +124,9 @@ def test_a_block_is_torchs_layer(feed, name, wiring, cross, causal):
     future = ~torch.ones(7, 7, dtype=torch.bool).tril() if causal else None
     if cross:
         expected = theirs(x, memory, future, None, ~valid, ~remembered)
-        close(ours(x, mask, memory=memory, memory_mask=Padding(remembered)), expected, 1e-4)
+        close(ours(x, Context(mask, memory=memory, memory_mask=Padding(remembered))), expected, 1e-4)
     else:
-        close(ours(x, mask), theirs(x, future, ~valid), 1e-4)
+        close(ours(x, Context(mask)), theirs(x, future, ~valid), 1e-4)
 
 
 @pytest.mark.parametrize("kv_heads", [1, 2])

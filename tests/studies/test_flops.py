@@ -8,7 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from regard.core.errors import ConfigError
 from regard.models import GPT
-from regard.parts import Experts, Learned, RMSNorm, SwiGLU, Window, listen
+from regard.parts import BigramEmbedding, EmbeddingSkip, Experts, Learned, RMSNorm, SwiGLU, Window, listen
 from regard.studies.scale.flops import count_parameters, forward_flops, training_flops
 
 SMALL = GPT(vocab=11, width=16, layers=2, heads=2)
@@ -19,7 +19,14 @@ SMALL = GPT(vocab=11, width=16, layers=2, heads=2)
     [
         SMALL,
         replace(SMALL, feed=SwiGLU(), kv_heads=1, tied=False),
-        replace(SMALL, head_size=4, norm=RMSNorm(), position=Learned(32), recall=True, pairs=True),
+        replace(
+            SMALL,
+            head_size=4,
+            norm=RMSNorm(),
+            position=Learned(32),
+            embedding_skip=EmbeddingSkip(),
+            bigram=BigramEmbedding(),
+        ),
     ],
     ids=["plain", "gated, shared keys", "narrow heads"],
 )
@@ -44,7 +51,7 @@ def test_only_active_experts_count():
 
 
 def test_embedding_and_other_parameters_add_up():
-    config = replace(SMALL, position=Learned(32), pairs=True, tied=False)
+    config = replace(SMALL, position=Learned(32), bigram=BigramEmbedding(), tied=False)
     count = count_parameters(config)
     assert count.total == sum(p.numel() for p in config.build().parameters())
     assert count.embedding == 11 * 16 * 2 + 32 * 16 + 12 * 11 * 16

@@ -44,7 +44,7 @@ def _head(file: Settings, architecture: str) -> Head:
 
 
 def table(config: BERT) -> Table:
-    theirs, ours = "bert.encoder.layer.{}", "encoder.blocks.{}"
+    theirs, ours = "bert.encoder.layer.{}", "encoder.{}"
     return Table(
         rows=[
             Row("bert.embeddings.word_embeddings.weight", ("embedding.table.weight",)),
@@ -55,10 +55,10 @@ def table(config: BERT) -> Table:
             *both(f"{theirs}.attention.self.key", f"{ours}.attend.key"),
             *both(f"{theirs}.attention.self.value", f"{ours}.attend.value"),
             *both(f"{theirs}.attention.output.dense", f"{ours}.attend.out"),
-            *both(f"{theirs}.attention.output.LayerNorm", f"{ours}.join_attend.norm"),
+            *both(f"{theirs}.attention.output.LayerNorm", f"{ours}.attend_norm"),
             *both(f"{theirs}.intermediate.dense", f"{ours}.feed.up"),
             *both(f"{theirs}.output.dense", f"{ours}.feed.down"),
-            *both(f"{theirs}.output.LayerNorm", f"{ours}.join_feed.norm"),
+            *both(f"{theirs}.output.LayerNorm", f"{ours}.feed_norm"),
             *both("cls.predictions.transform.dense", "head.dense"),
             *both("cls.predictions.transform.LayerNorm", "head.norm"),
             Row("cls.predictions.bias", ("embedding.head_bias",)),

@@ -33,17 +33,17 @@ def config(file: Settings, weights: Weights, architecture: str) -> GPT:
 
 
 def table(config: GPT) -> Table:
-    theirs, ours = "transformer.h.{}", "decoder.blocks.{}"
+    theirs, ours = "transformer.h.{}", "decoder.{}"
     heads = tuple(f"{ours}.attend.{part}" for part in ("query", "key", "value"))
     return Table(
         rows=[
             Row("transformer.wte.weight", ("embedding.table.weight",)),
             Row("transformer.wpe.weight", ("decoder.position.table.weight",)),
-            *both(f"{theirs}.ln_1", f"{ours}.join_attend.norm"),
+            *both(f"{theirs}.ln_1", f"{ours}.attend_norm"),
             Row(f"{theirs}.attn.c_attn.weight", tuple(f"{name}.weight" for name in heads), FLIP_FUSED),
             Row(f"{theirs}.attn.c_attn.bias", tuple(f"{name}.bias" for name in heads), FUSED),
             *_flipped(f"{theirs}.attn.c_proj", f"{ours}.attend.out"),
-            *both(f"{theirs}.ln_2", f"{ours}.join_feed.norm"),
+            *both(f"{theirs}.ln_2", f"{ours}.feed_norm"),
             *_flipped(f"{theirs}.mlp.c_fc", f"{ours}.feed.up"),
             *_flipped(f"{theirs}.mlp.c_proj", f"{ours}.feed.down"),
             *both("transformer.ln_f", "decoder.norm"),

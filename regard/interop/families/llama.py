@@ -38,16 +38,16 @@ def config(file: Settings, weights: Weights, architecture: str) -> GPT:
 
 
 def table(config: GPT) -> Table:
-    theirs, ours = "model.layers.{}", "decoder.blocks.{}"
+    theirs, ours = "model.layers.{}", "decoder.{}"
     return Table(
         rows=[
             Row("model.embed_tokens.weight", ("embedding.table.weight",)),
-            *both(f"{theirs}.input_layernorm", f"{ours}.join_attend.norm"),
+            *both(f"{theirs}.input_layernorm", f"{ours}.attend_norm"),
             *both(f"{theirs}.self_attn.q_proj", f"{ours}.attend.query"),
             *both(f"{theirs}.self_attn.k_proj", f"{ours}.attend.key"),
             *both(f"{theirs}.self_attn.v_proj", f"{ours}.attend.value"),
             *both(f"{theirs}.self_attn.o_proj", f"{ours}.attend.out"),
-            *both(f"{theirs}.post_attention_layernorm", f"{ours}.join_feed.norm"),
+            *both(f"{theirs}.post_attention_layernorm", f"{ours}.feed_norm"),
             *both(f"{theirs}.mlp.gate_proj", f"{ours}.feed.gate"),
             *both(f"{theirs}.mlp.up_proj", f"{ours}.feed.up"),
             *both(f"{theirs}.mlp.down_proj", f"{ours}.feed.down"),

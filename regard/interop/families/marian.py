@@ -81,18 +81,18 @@ def _words(config: Transformer) -> tuple[list[Row], str]:
 
 
 def _attention(side: str, theirs: str, ours: str) -> list[Row]:
-    layer, block = f"model.{side}.layers.{{}}.{theirs}", f"{side}.blocks.{{}}"
+    layer, block = f"model.{side}.layers.{{}}.{theirs}", f"{side}.{{}}"
     names = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "out"}
     rows = [row for name, part in names.items() for row in both(f"{layer}.{name}", f"{block}.{ours}.{part}")]
-    return rows + both(f"{layer}_layer_norm", f"{block}.join_{ours}.norm")
+    return rows + both(f"{layer}_layer_norm", f"{block}.{ours}_norm")
 
 
 def _feed(side: str) -> list[Row]:
-    layer, block = f"model.{side}.layers.{{}}", f"{side}.blocks.{{}}"
+    layer, block = f"model.{side}.layers.{{}}", f"{side}.{{}}"
     return [
         *both(f"{layer}.fc1", f"{block}.feed.up"),
         *both(f"{layer}.fc2", f"{block}.feed.down"),
-        *both(f"{layer}.final_layer_norm", f"{block}.join_feed.norm"),
+        *both(f"{layer}.final_layer_norm", f"{block}.feed_norm"),
     ]
 
 

@@ -38,17 +38,17 @@ def config(file: Settings, weights: Weights, architecture: str) -> GPT:
 
 
 def table(config: GPT) -> Table:
-    theirs, ours = "gpt_neox.layers.{}", "decoder.blocks.{}"
+    theirs, ours = "gpt_neox.layers.{}", "decoder.{}"
     fused = fused_by_head(config.heads)
     heads = tuple(f"{ours}.attend.{part}" for part in ("query", "key", "value"))
     return Table(
         rows=[
             Row("gpt_neox.embed_in.weight", ("embedding.table.weight",)),
-            *both(f"{theirs}.input_layernorm", f"{ours}.join_attend.norm"),
+            *both(f"{theirs}.input_layernorm", f"{ours}.attend_norm"),
             Row(f"{theirs}.attention.query_key_value.weight", tuple(f"{name}.weight" for name in heads), fused),
             Row(f"{theirs}.attention.query_key_value.bias", tuple(f"{name}.bias" for name in heads), fused),
             *both(f"{theirs}.attention.dense", f"{ours}.attend.out"),
-            *both(f"{theirs}.post_attention_layernorm", f"{ours}.join_feed.norm"),
+            *both(f"{theirs}.post_attention_layernorm", f"{ours}.feed_norm"),
             *both(f"{theirs}.mlp.dense_h_to_4h", f"{ours}.feed.up"),
             *both(f"{theirs}.mlp.dense_4h_to_h", f"{ours}.feed.down"),
             *both("gpt_neox.final_layer_norm", "decoder.norm"),

@@ -75,17 +75,17 @@ def table(config: Transformer) -> Table:
 
 
 def _attention(side: str, place: int, theirs: str, ours: str) -> list[Row]:
-    layer, block = f"{side}.block.{{}}.layer.{place}", f"{side}.blocks.{{}}"
+    layer, block = f"{side}.block.{{}}.layer.{place}", f"{side}.{{}}"
     names = {"q": "query", "k": "key", "v": "value", "o": "out"}
     rows = [row for name, part in names.items() for row in both(f"{layer}.{theirs}.{name}", f"{block}.{ours}.{part}")]
-    return rows + both(f"{layer}.layer_norm", f"{block}.join_{ours}.norm")
+    return rows + both(f"{layer}.layer_norm", f"{block}.{ours}_norm")
 
 
 def _feed(side: str, place: int, gated: bool) -> list[Row]:
-    layer, block = f"{side}.block.{{}}.layer.{place}", f"{side}.blocks.{{}}"
+    layer, block = f"{side}.block.{{}}.layer.{place}", f"{side}.{{}}"
     up = {"wi_0": "gate", "wi_1": "up", "wo": "down"} if gated else {"wi": "up", "wo": "down"}
     rows = [row for name, part in up.items() for row in both(f"{layer}.DenseReluDense.{name}", f"{block}.feed.{part}")]
-    return rows + both(f"{layer}.layer_norm", f"{block}.join_feed.norm")
+    return rows + both(f"{layer}.layer_norm", f"{block}.feed_norm")
 
 
 def _side(side: str) -> list[Row]:

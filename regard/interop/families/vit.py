@@ -45,7 +45,7 @@ def _side(file: Settings, key: str, default: int) -> int:
 
 
 def table(config: ViT) -> Table:
-    theirs, ours = "vit.encoder.layer.{}", "encoder.blocks.{}"
+    theirs, ours = "vit.encoder.layer.{}", "encoder.{}"
     projection = "vit.embeddings.patch_embeddings.projection"
     return Table(
         rows=[
@@ -53,12 +53,12 @@ def table(config: ViT) -> Table:
             Row("vit.embeddings.position_embeddings", ("encoder.position.table.weight",), FIRST),
             Row(f"{projection}.weight", ("patches.project.weight",), patches(config.channels, config.patch)),
             Row(f"{projection}.bias", ("patches.project.bias",)),
-            *both(f"{theirs}.layernorm_before", f"{ours}.join_attend.norm"),
+            *both(f"{theirs}.layernorm_before", f"{ours}.attend_norm"),
             *both(f"{theirs}.attention.attention.query", f"{ours}.attend.query"),
             *both(f"{theirs}.attention.attention.key", f"{ours}.attend.key"),
             *both(f"{theirs}.attention.attention.value", f"{ours}.attend.value"),
             *both(f"{theirs}.attention.output.dense", f"{ours}.attend.out"),
-            *both(f"{theirs}.layernorm_after", f"{ours}.join_feed.norm"),
+            *both(f"{theirs}.layernorm_after", f"{ours}.feed_norm"),
             *both(f"{theirs}.intermediate.dense", f"{ours}.feed.up"),
             *both(f"{theirs}.output.dense", f"{ours}.feed.down"),
             *both("vit.layernorm", "encoder.norm"),
@@ -69,7 +69,11 @@ def table(config: ViT) -> Table:
 
 
 def settings(config: ViT) -> dict[str, Any]:
-    expect(config, "ViT", {"norm": LayerNorm, "wiring": PreNorm, "pool": ClassToken, "stem": NoStem, "recall": False})
+    expect(
+        config,
+        "ViT",
+        {"norm": LayerNorm, "wiring": PreNorm, "pool": ClassToken, "stem": NoStem, "embedding_skip": None},
+    )
     places = (config.image // config.patch) ** 2 + 1
     if config.position is not None and config.position != Learned(places):
         raise ConfigError(

@@ -6,18 +6,18 @@ import torch
 from torch import nn
 
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
-from regard.parts.attention.base import Attention, Bias, everywhere, weigh
+from regard.parts.attention.base import Attention, AttentionConfig, Bias, everywhere, weigh
 from regard.parts.masks import Mask
 
 
 @dataclass(frozen=True)
-class Additive:
+class Additive(AttentionConfig):
     hides_future = True
     takes_bias = True
     looks_across = True
 
-    def build(self, heads: int, size: int) -> "AdditiveAttention":
-        return AdditiveAttention(heads, size)
+    def build(self, heads: int, head_size: int) -> "AdditiveAttention":
+        return AdditiveAttention(heads, head_size)
 
 
 class AdditiveAttention(Attention):

@@ -1,11 +1,12 @@
 """What every attention is: a soft lookup of queries among keys, answering with values."""
 
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.config import Config
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
 from regard.parts.masks import Allowed, Index, Mask
 
@@ -16,6 +17,15 @@ class Bias(Protocol):
 
     def at(self, q: Float[Tensor, "batch heads *query size"], query: Index, key: Index) -> Float[Tensor, "..."]:
         """Scores to add, shaped (batch or 1, heads or 1) and then as `query` and `key` broadcast."""
+
+
+class AttentionConfig(Config):
+    hides_future: ClassVar[bool]  # whether it can be causal
+    takes_bias: ClassVar[bool]  # whether a position encoding may add to its scores
+    looks_across: ClassVar[bool]  # whether it can be cross-attention, where queries and keys are of different texts
+
+    def build(self, heads: int, head_size: int) -> "Attention":
+        raise NotImplementedError("abstract: a config builds its attention")
 
 
 class Attention(nn.Module):

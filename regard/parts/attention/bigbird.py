@@ -15,14 +15,14 @@ from torch import Tensor
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
-from regard.parts.attention.base import Attention, Bias
+from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.blocks import attend_to_blocks
 from regard.parts.attention.full import FullAttention
 from regard.parts.masks import Allowed, Index, Mask, join
 
 
 @dataclass(frozen=True)
-class BigBird:
+class BigBird(AttentionConfig):
     block: int = 64  # tokens to a block
     window: int = 3  # neighbouring blocks that each block sees, itself included; odd
     globals: int = 1  # first blocks, which see all and are seen by all
@@ -38,8 +38,8 @@ class BigBird:
         if self.window % 2 == 0:
             raise ConfigError(f"window: must be odd (a block, and as many to either side), not {self.window}")
 
-    def build(self, heads: int, size: int) -> "BigBirdAttention":
-        return BigBirdAttention(self, size)
+    def build(self, heads: int, head_size: int) -> "BigBirdAttention":
+        return BigBirdAttention(self, head_size)
 
 
 class BigBirdAttention(Attention):

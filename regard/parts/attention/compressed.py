@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
-from regard.parts.attention.base import Attention, Bias
+from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.full import FullAttention
 from regard.parts.masks import Allowed, Causal, Index, Mask
 
 
 @dataclass(frozen=True)
-class Compressed:
+class Compressed(AttentionConfig):
     stride: int = 3  # keys to a slot
     hides_future = True
     takes_bias = False
@@ -27,8 +27,8 @@ class Compressed:
     def __post_init__(self) -> None:
         at_least(1, stride=self.stride)
 
-    def build(self, heads: int, size: int) -> "CompressedAttention":
-        return CompressedAttention(heads, size, self.stride)
+    def build(self, heads: int, head_size: int) -> "CompressedAttention":
+        return CompressedAttention(heads, head_size, self.stride)
 
 
 class CompressedAttention(Attention):

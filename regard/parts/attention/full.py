@@ -11,35 +11,44 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.core.config import Config
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
-from regard.parts.attention.base import Attention, Bias, everywhere, hide, weigh
+from regard.parts.attention.base import Attention, AttentionConfig, Bias, everywhere, hide, weigh
 from regard.parts.masks import Causal, Mask
 
 PLAIN = 2**25  # numbers of a pattern that training in bfloat16 may build
-USUAL = 256  # keys at which scores that grow are what they are without
+USUAL = 256  # keys at which a scalable softmax is the usual one
 
 
 @dataclass(frozen=True)
-class Full:
-    scale: float | None = None  # None: one over the square root of the head size
-    grows: bool = False  # scores grow with the logarithm of the number of keys (Nakanishi, 2025)
+class ScalableSoftmax(Config):
+    """Scores grow with the logarithm of the number of keys, so that many do not blur the weights (Nakanishi, 2025).
+
+    They are those of the usual scale at 256 keys; how fast they grow, each head learns.
+    """
+
+
+@dataclass(frozen=True)
+class Full(AttentionConfig):
+    scale: float | ScalableSoftmax | None = None  # of the scores; None: one over the square root of the head size
     hides_future = True
     takes_bias = True
     looks_across = True
 
-    def build(self, heads: int, size: int) -> "FullAttention":
-        return FullAttention(size**-0.5 if self.scale is None else self.scale, heads if self.grows else None)
+    def build(self, heads: int, head_size: int) -> "FullAttention":
+        if isinstance(self.scale, ScalableSoftmax):
+            return FullAttention(head_size**-0.5, scalable_heads=heads)
+        return FullAttention(head_size**-0.5 if self.scale is None else self.scale)
 
 
 class FullAttention(Attention):
-    def __init__(self, scale: float, growing: int | None = None):
-        """With `growing` heads each learns how much its scores grow, so that many keys do not blur what it looks at."""
+    def __init__(self, scale: float, scalable_heads: int = 0):
         super().__init__()
         self.scale = scale
-        self.growth = None if growing is None else nn.Parameter(torch.ones(growing, 1, 1))
+        self.log_scale = nn.Parameter(torch.ones(scalable_heads, 1, 1)) if scalable_heads else None
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
-        q = self._grown(q, k, mask)
+        q = self._scaled(q, k, mask)
         if q.dtype == torch.bfloat16 and q.device.type == "cpu" and torch.is_grad_enabled():
             # The fused kernel's way back is slow in bfloat16 on a processor: plain products are quicker where the
             # pattern is small, and float32 where it is not.
@@ -62,16 +71,16 @@ class FullAttention(Attention):
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
     ) -> tuple[Found, Pattern]:
-        q = self._grown(q, k, mask)
+        q = self._scaled(q, k, mask)
         allowed, added = everywhere(q, k, mask, bias)
         scores: Tensor = q @ k.transpose(-2, -1) * self.scale
         pattern = weigh(scores if added is None else scores + added, allowed)
         return pattern @ v, pattern
 
-    def _grown(self, q: Queries, k: Keys, mask: Mask | None) -> Queries:
-        """Queries that are the longer the more keys they may look at."""
-        if self.growth is None:
+    def _scaled(self, q: Queries, k: Keys, mask: Mask | None) -> Queries:
+        """Queries that are the longer the more keys they may look at, where the softmax is scalable."""
+        if self.log_scale is None:
             return q
         allowed, _ = everywhere(q, k, mask, None)
         count = torch.tensor(k.shape[-2], device=q.device) if allowed is None else allowed.sum(-1, keepdim=True)
-        return q * (self.growth * (count.log1p() / math.log(USUAL))).to(q.dtype)
+        return q * (self.log_scale * (count.log1p() / math.log(USUAL))).to(q.dtype)

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
-from regard.parts.attention.base import Attention, Bias
+from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.full import FullAttention
 from regard.parts.masks import Mask
 
 
 @dataclass(frozen=True)
-class Linformer:
+class Linformer(AttentionConfig):
     slots: int = 128
     length: int = 512  # the longest sequence it can fold
     hides_future = False
@@ -26,8 +26,8 @@ class Linformer:
     def __post_init__(self) -> None:
         at_least(1, slots=self.slots, length=self.length)
 
-    def build(self, heads: int, size: int) -> "LinformerAttention":
-        return LinformerAttention(self.slots, self.length, size)
+    def build(self, heads: int, head_size: int) -> "LinformerAttention":
+        return LinformerAttention(self.slots, self.length, head_size)
 
 
 class LinformerAttention(Attention):

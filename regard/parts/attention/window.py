@@ -6,14 +6,14 @@ import torch
 
 from regard.core.errors import at_least
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
-from regard.parts.attention.base import Attention, Bias
+from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.blocks import attend_to_blocks
 from regard.parts.attention.full import FullAttention
 from regard.parts.masks import Mask, Nearby, join
 
 
 @dataclass(frozen=True)
-class Window:
+class Window(AttentionConfig):
     reach: int = 64  # a query sees itself and reach - 1 keys to either side
     hides_future = True
     takes_bias = True
@@ -22,8 +22,8 @@ class Window:
     def __post_init__(self) -> None:
         at_least(1, reach=self.reach)
 
-    def build(self, heads: int, size: int) -> "WindowAttention":
-        return WindowAttention(size, self.reach)
+    def build(self, heads: int, head_size: int) -> "WindowAttention":
+        return WindowAttention(head_size, self.reach)
 
 
 class WindowAttention(Attention):

@@ -1,7 +1,7 @@
 """The position codes, one file each. `Position` is their table: the config reader and the tests read it."""
 
 from regard.parts.positions.alibi import ALiBi
-from regard.parts.positions.base import NoPosition, PositionEncoding, Positions
+from regard.parts.positions.base import NoPosition, PositionConfig, PositionEncoding, Positions
 from regard.parts.positions.grid import Grid
 from regard.parts.positions.learned import Learned
 from regard.parts.positions.rotary import LinearScaling, Llama3Scaling, Rotary
@@ -13,20 +13,6 @@ from regard.parts.positions.tree import Tree, tree_depth, tree_distance
 Position = NoPosition | Sinusoid | Grid | Learned | Shaw | Tree | Rotary | ALiBi | T5Bias
 
 __all__ = [
-    "ALiBi",
-    "Grid",
-    "Learned",
-    "LinearScaling",
-    "Llama3Scaling",
-    "NoPosition",
-    "Position",
-    "PositionEncoding",
-    "Positions",
-    "Rotary",
-    "Shaw",
-    "Sinusoid",
-    "T5Bias",
-    "Tree",
-    "tree_depth",
-    "tree_distance",
+    "ALiBi", "Grid", "Learned", "LinearScaling", "Llama3Scaling", "NoPosition", "Position", "PositionConfig",
+    "PositionEncoding", "Positions", "Rotary", "Shaw", "Sinusoid", "T5Bias", "Tree", "tree_depth", "tree_distance",
 ]  # fmt: skip

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
-from regard.parts.positions.base import PositionEncoding, Positions
+from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
-class ALiBi:
+class ALiBi(PositionConfig):
     relates = True
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "ALiBiEncoding":
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> "ALiBiEncoding":
         return ALiBiEncoding(heads)
 
 

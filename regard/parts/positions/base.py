@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.core.config import Config
 from regard.core.shapes import States
 from regard.parts.attention.base import Bias
 
@@ -28,8 +30,20 @@ class Positions:
         depth, distance = (None if x is None else change(x) for x in (self.depth, self.distance))
         return Positions(change(self.index), depth, distance)
 
+    def to(self, device: torch.device | str) -> "Positions":
+        return self.each(lambda x: x.to(device))
+
+
+class PositionConfig(Config):
+    relates: ClassVar[bool]  # whether it adds to the score of each pair of tokens
+
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> "PositionEncoding":
+        raise NotImplementedError("abstract: a config builds its position encoding")
+
 
 class PositionEncoding(nn.Module):
+    max_length: int | None = None  # how many positions it knows; None: any number
+
     def embed(self, x: States, positions: Positions) -> States:
         """Order as part of the token: added before the first block."""
         return x
@@ -44,10 +58,10 @@ class PositionEncoding(nn.Module):
 
 
 @dataclass(frozen=True)
-class NoPosition:
+class NoPosition(PositionConfig):
     """No order at all: the text is a bag of words."""
 
     relates = False
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> PositionEncoding:
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> PositionEncoding:
         return PositionEncoding()

@@ -6,12 +6,12 @@ import torch
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import States
-from regard.parts.positions.base import PositionEncoding, Positions
+from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
 from regard.parts.positions.sinusoid import waves
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(PositionConfig):
     columns: int = 0  # patches across an image; 0: as many as the model's images have
     before: int = 0  # tokens before the first patch, which stand nowhere in the image
     base: float = 10000.0
@@ -20,7 +20,7 @@ class Grid:
     def __post_init__(self) -> None:
         at_least(0, columns=self.columns, before=self.before)
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "GridEncoding":
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> "GridEncoding":
         if width % 4:
             raise ConfigError(f"width {width} is not divisible by 4: grid positions have sines and cosines, both ways")
         if not self.columns:

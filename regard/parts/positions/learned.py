@@ -7,18 +7,18 @@ from torch import nn
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.shapes import States
-from regard.parts.positions.base import PositionEncoding, Positions
+from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
-class Learned:
+class Learned(PositionConfig):
     length: int = 512
     relates = False
 
     def __post_init__(self) -> None:
         at_least(1, length=self.length)
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "LearnedEncoding":
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> "LearnedEncoding":
         return LearnedEncoding(self.length, width)
 
 
@@ -26,11 +26,12 @@ class LearnedEncoding(PositionEncoding):
     def __init__(self, length: int, width: int):
         super().__init__()
         self.table = nn.Embedding(length, width)
+        self.max_length = length
 
     def embed(self, x: States, positions: Positions) -> States:
-        longest = self.table.num_embeddings
-        if not torch.compiler.is_compiling() and (needed := int(positions.index.max()) + 1) > longest:
+        length = self.table.num_embeddings
+        if not torch.compiler.is_compiling() and (needed := int(positions.index.max()) + 1) > length:
             raise ConfigError(
-                f"the text has {needed} positions, the table of positions {longest}: raise position.length"
+                f"the text has {needed} positions, the table of positions {length}: raise position.length"
             )
         return x + self.table(positions.index)

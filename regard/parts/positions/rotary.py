@@ -7,12 +7,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.core.config import Config
 from regard.core.errors import ConfigError
-from regard.parts.positions.base import PositionEncoding, Positions
+from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
+
+
+class ScalingConfig(Config):
+    def slow(self, rates: Tensor) -> Tensor:
+        raise NotImplementedError("abstract: how the rates of rotation change")
 
 
 @dataclass(frozen=True)
-class LinearScaling:
+class LinearScaling(ScalingConfig):
     """Positions are divided, so that a longer text fits the turns that were learned (Chen et al., 2023)."""
 
     factor: float
@@ -26,7 +32,7 @@ class LinearScaling:
 
 
 @dataclass(frozen=True)
-class Llama3Scaling:
+class Llama3Scaling(ScalingConfig):
     """Only slow turns are stretched; fast ones, which tell neighbours apart, stay as they are (Llama 3.1, 2024)."""
 
     factor: float
@@ -48,14 +54,14 @@ Scaling = LinearScaling | Llama3Scaling
 
 
 @dataclass(frozen=True)
-class Rotary:
+class Rotary(PositionConfig):
     base: float = 10000.0
     scaling: Scaling | None = None
     relates = False
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "RotaryEncoding":
-        if size % 2:
-            raise ConfigError(f"head size {size} is odd: rotary positions turn pairs")
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> "RotaryEncoding":
+        if head_size % 2:
+            raise ConfigError(f"head size {head_size} is odd: rotary positions turn pairs")
         return RotaryEncoding(self.base, self.scaling)
 
 

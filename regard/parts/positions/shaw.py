@@ -12,19 +12,19 @@ from torch import Tensor, nn
 from regard.core.errors import at_least
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
-from regard.parts.positions.base import PositionEncoding, Positions
+from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
-class Shaw:
+class Shaw(PositionConfig):
     reach: int = 16  # distances beyond it count as it
     relates = True
 
     def __post_init__(self) -> None:
         at_least(0, reach=self.reach)
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "ShawEncoding":
-        return ShawEncoding(self.reach, size)
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> "ShawEncoding":
+        return ShawEncoding(self.reach, head_size)
 
 
 class ShawEncoding(PositionEncoding):

@@ -8,15 +8,15 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError
 from regard.core.shapes import States
-from regard.parts.positions.base import PositionEncoding, Positions
+from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
-class Sinusoid:
+class Sinusoid(PositionConfig):
     base: float = 10000.0
     relates = False
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "SinusoidEncoding":
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> "SinusoidEncoding":
         if width % 2:
             raise ConfigError(f"width {width} is odd: sinusoid positions need pairs of sine and cosine")
         return SinusoidEncoding(self.base)

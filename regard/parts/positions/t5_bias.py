@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from regard.core.errors import ConfigError, at_least
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
-from regard.parts.positions.base import PositionEncoding, Positions
+from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
 
 
 @dataclass(frozen=True)
-class T5Bias:
+class T5Bias(PositionConfig):
     count: int = 32
     far: int = 128  # distances from here on share the last bucket
     relates = True
@@ -24,7 +24,7 @@ class T5Bias:
         if self.far <= self.count // 2:
             raise ConfigError(f"far: must be beyond the {self.count // 2} buckets of one distance each, not {self.far}")
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "T5BiasEncoding":
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> "T5BiasEncoding":
         return T5BiasEncoding(self.count, self.far, heads, causal)
 
 

@@ -11,7 +11,7 @@ from regard.core.errors import ConfigError, UserError, at_least
 from regard.core.shapes import States
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
-from regard.parts.positions.base import Positions
+from regard.parts.positions.base import PositionConfig, Positions
 from regard.parts.positions.shaw import ShawBias, ShawEncoding
 from regard.parts.positions.sinusoid import waves
 
@@ -19,7 +19,7 @@ NO_TREE = "Tree positions need a dependency tree beside each sentence (CoNLL-U);
 
 
 @dataclass(frozen=True)
-class Tree:
+class Tree(PositionConfig):
     reach: int = 16  # longer paths through the tree count as this long
     base: float = 10000.0
     relates = True
@@ -27,10 +27,10 @@ class Tree:
     def __post_init__(self) -> None:
         at_least(0, reach=self.reach)
 
-    def build(self, width: int, heads: int, size: int, causal: bool) -> "TreeEncoding":
+    def build(self, width: int, heads: int, head_size: int, causal: bool) -> "TreeEncoding":
         if causal:
             raise ConfigError("Tree positions need the parse of a whole sentence: a decoder that writes has none yet")
-        return TreeEncoding(self.reach, size, self.base)
+        return TreeEncoding(self.reach, head_size, self.base)
 
 
 class TreeEncoding(ShawEncoding):

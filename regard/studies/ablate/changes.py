@@ -10,13 +10,15 @@ from typing import Any, get_args, get_type_hints
 
 from regard.core.config import override
 from regard.core.errors import ConfigError, did_you_mean
-from regard.models import BERT, GPT, NPT, RNN, RNNLM, ClassifierHead, DecoderOnly, Model, RNNClassifier, Transformer
+from regard.models import Model, recurrent_counterpart
 from regard.parts import (
     GELU,
     Additive,
     ALiBi,
     BigBird,
+    BigramEmbedding,
     Compressed,
+    EmbeddingSkip,
     Experts,
     Full,
     LayerNorm,
@@ -34,8 +36,9 @@ from regard.parts import (
     SwiGLU,
     T5Bias,
     Window,
+    ZeroInit,
 )
-from regard.recipes import Plan
+from regard.tasks.plan import Plan
 from regard.train import AdamW, Muon
 
 
@@ -92,31 +95,16 @@ def experts(plan: Plan) -> Plan:
 def zero_init(plan: Plan) -> Plan:
     """Embeddings then start at full scale, where a GPT refuses a tied output head: it is untied."""
     try:
-        return model(quiet=True)(plan)
+        return model(init=ZeroInit())(plan)
     except ConfigError:
-        return model(quiet=True, tied=False)(plan)
+        return model(init=ZeroInit(), tied=False)(plan)
 
 
 def recurrent(attention: Full | Additive | None) -> Callable[[Plan], Plan]:
     def change(plan: Plan) -> Plan:
-        return replace(plan, model=_recurrent_model(plan.model, attention))
+        return replace(plan, model=recurrent_counterpart(plan.model, attention))
 
     return change
-
-
-def _recurrent_model(model: Model, attention: Full | Additive | None) -> Model:
-    match model:
-        case GPT() if attention is None:
-            return RNNLM(vocab=model.vocab, width=2 * model.width, dropout=model.dropout)
-        case BERT(head=ClassifierHead() as head) if attention is None:
-            return RNNClassifier(vocab=model.vocab, width=2 * model.width, head=head, dropout=model.dropout)
-        case Transformer() | DecoderOnly():
-            return RNN(vocab=model.vocab, width=2 * model.width, attention=attention, dropout=model.dropout)
-    if isinstance(model, NPT):
-        raise ConfigError("the rows and columns of a table have no order for an RNN to follow")
-    raise ConfigError(
-        f"there is no recurrent model{' with attention' if attention else ''} in place of {type(model).__name__}"
-    )
 
 
 def table_only(between: str) -> Callable[[Plan], Plan]:
@@ -188,9 +176,9 @@ CHANGES = (
     Change("zero-init", "zero-initialised output projections",
            "every block starts as the identity", zero_init),
     Change("embedding-skip", "a learned skip connection from the embedding to every block",
-           "the input stays within reach", model(recall=True)),
+           "the input stays within reach", model(embedding_skip=EmbeddingSkip())),
     Change("bigram", "bigram embedding",
-           "a bigram model for free", model(pairs=True)),
+           "a bigram model for free", model(bigram=BigramEmbedding())),
     Change("muon", "Muon for the matrices of the blocks",
            "equal steps in all directions", muon),
     Change("rows-only", "attention between rows only",

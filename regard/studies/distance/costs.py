@@ -36,7 +36,7 @@ def measure_costs(lengths: Sequence[int]) -> list[Cost]:
     costs = []
     with one_thread():
         for length in lengths:
-            rnn = LSTM().build(WIDTH, WIDTH, 1, 0.0, both_ways=False)
+            rnn = LSTM().build(WIDTH, WIDTH, 1, 0.0, bidirectional=False)
             costs.append(Cost("RNN", length, *_measure(lambda x, rnn=rnn: rnn(x)[0], length), length))  # type: ignore[misc]
             for name, attention in attentions(length).items():
                 heads = MultiHead(WIDTH, HEADS, attention)

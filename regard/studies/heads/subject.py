@@ -14,16 +14,14 @@ from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import device_of
 from regard.parts import MultiHead
-from regard.recipes import Plan
-from regard.recipes.plan import PLAN
-from regard.run import Run, load_run
 from regard.store import COLUMNS, CONFIG, read_config
 from regard.studies.heads.duplicates import hide_targets
 from regard.studies.runner.folder import StudyFolder
 from regard.studies.runner.prepare import prepared
 from regard.tables.network.scratch import NPTPredictor
 from regard.tables.persist.load import load
-from regard.tasks import MaskedCells
+from regard.tasks import MaskedCells, Run, load_run
+from regard.tasks.plan import PLAN, Plan
 
 MAX_LENGTH = 200  # tokens of a sentence with a tree, for a model that was not trained on windows of a fixed length
 
@@ -102,12 +100,8 @@ def _measured(subject: Subject) -> Subject:
 
 
 def attentions_of(model: nn.Module) -> dict[str, MultiHead]:
-    """Every attention by the name of its tap."""
-    return {
-        ".".join(word for word in name.split(".") if word != "blocks"): module
-        for name, module in model.named_modules()
-        if isinstance(module, MultiHead)
-    }
+    """Every attention by its path in the model."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, MultiHead)}
 
 
 def count_heads(heads: MultiHead) -> int:

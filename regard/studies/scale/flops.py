@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from regard.core.errors import ConfigError
+from regard.core.modules import RepeatedBlock
 from regard.models import Model
 from regard.parts import Attention, Full
-from regard.parts.blocks import Sublayers
 from regard.parts.experts import MixtureOfExperts
 
 BACKWARD = 2  # the backward pass costs two forward passes: gradients of the weights and of the inputs
@@ -64,7 +64,7 @@ def forward_flops(config: Model, length: int) -> int:
     if not isinstance(config.attention, Full) or config.alternate is not None:
         raise ConfigError(f"attention: FLOPs are counted for Full attention, not for {type(config.attention).__name__}")
     model = _on_meta(config)
-    matrices = sum(_matrix_flops(block) for block in model.modules() if isinstance(block, Sublayers))
+    matrices = sum(_matrix_flops(block) for block in model.modules() if isinstance(block, RepeatedBlock))
     head_size = config.head_size or config.width // config.heads
     scores = 2 * 2 * length * config.heads * head_size * config.layers  # queries × keys, then weights × values
     return matrices + scores + 2 * config.vocab * config.width
@@ -74,7 +74,7 @@ def training_flops(config: Model, length: int, tokens: int) -> float:
     return float((1 + BACKWARD) * forward_flops(config, length) * tokens)
 
 
-def _matrix_flops(block: Sublayers) -> int:
+def _matrix_flops(block: RepeatedBlock) -> int:
     """Two FLOPs per weight; of a mixture of experts only the active ones count."""
     total = 2 * sum(m.weight.numel() for m in block.modules() if isinstance(m, nn.Linear))
     for mixture in block.modules():
