@@ -1,7 +1,6 @@
 """Verbs of tables: fit, predict, explain, compare."""
 
 import logging
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -76,7 +75,6 @@ def fit(
     from regard.tables.problem import read_problem
     from regard.tables.rendering import columns_grid, scores_line
 
-    log_to_stderr()
     RunFolder(out).check_free(overwrite=overwrite)
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None)
     problem = read_problem(table, target, task, settings.kinds, ignore)
@@ -85,7 +83,7 @@ def fit(
     console = Console(highlight=False, soft_wrap=True)
     console.print(columns_grid(columns))
     for line in check_training_data(columns, problem.features):
-        logger.warning("%s", line)
+        logger.warning("note: %s", line)
     log_target(problem)
     estimator, scores = fit_problem(problem, settings)
     save(estimator, out, overwrite=overwrite, extra={"table": str(table), "scores": scores})
@@ -127,7 +125,6 @@ def predict(
     from regard.tables.predictions import check_columns, join_columns, prediction_table
     from regard.tables.predictor import check_levels
 
-    log_to_stderr()
     if out is not None:
         check_written(out)
     estimator = load_table(run)
@@ -135,7 +132,7 @@ def predict(
     with errors_in(table):
         frame = read_table(table)
         for line in check_new_data(estimator.columns_, frame):
-            logger.warning("%s", line)
+            logger.warning("note: %s", line)
         check_columns(keep, list(frame))
         predicted = prediction_table(estimator, frame, quantiles)
     if keep:
@@ -171,7 +168,6 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5) -> None:
     from regard.tables.predictions import predict_targets, sentence
     from regard.tables.rendering import evidence_grids
 
-    log_to_stderr()
     at_least(1, top=top)
     estimator, frame = load_table(run), read_table(table)
     if not 0 <= row < len(frame):
@@ -179,7 +175,7 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5) -> None:
     query = frame.iloc[[row]]
     with errors_in(table):
         for line in check_new_data(estimator.columns_, query):
-            logger.warning("%s", line)
+            logger.warning("note: %s", line)
         evidence = estimator.evidence(query, top)
         predicted = predict_targets(estimator, query)
     console = Console(highlight=False)
@@ -235,7 +231,6 @@ def compare(
     from regard.tables.problem import read_problem
     from regard.tables.rendering import comparison_grid
 
-    log_to_stderr()
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds))
     problem = read_problem(table, target, task, settings.kinds, ignore)
     log_target(problem)
@@ -243,7 +238,7 @@ def compare(
         metric, scores = compare_models(problem, settings, folds)
     for one in scores:
         if one.error:
-            logger.warning("%s failed: %s", one.name, one.error)
+            logger.warning("note: %s failed: %s", one.name, one.error)
     if json:
         import json as writer
 
@@ -258,7 +253,7 @@ def log_target(problem: "Problem") -> None:
     """Say how the target is read."""
     if problem.dropped:
         rows = "1 row has" if problem.dropped == 1 else f"{problem.dropped:,} rows have"
-        logger.warning("%s no %r: dropped", rows, problem.target.name)
+        logger.warning("note: %s no %r: dropped", rows, problem.target.name)
     task = "classification" if problem.classifies else "regression"
     logger.info("%s: %s (%s)", problem.target.name, task, problem.reason)
 
@@ -272,22 +267,6 @@ def read_kinds(words: tuple[str, ...]) -> dict[str, str]:
             raise ConfigError(f"--kind {word}: must be COLUMN=number, COLUMN=category or COLUMN=date")
         kinds[name] = kind
     return kinds
-
-
-class StderrHandler(logging.Handler):
-    """Writes to what `sys.stderr` is at that moment; warnings start with "note: "."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        prefix = "note: " if record.levelno >= logging.WARNING else ""
-        print(prefix + self.format(record), file=sys.stderr, flush=True)
-
-
-def log_to_stderr() -> None:
-    """Show the messages of tables."""
-    logger.setLevel(logging.INFO)
-    if not logger.handlers:
-        logger.addHandler(StderrHandler())
-        logger.propagate = False
 
 
 def evaluate_table(run: Path, files: tuple[Path, ...], **others: Any) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def fit_problem(problem: Problem, settings: FitSettings) -> tuple[NPTClassifier 
         warnings.simplefilter("always", ConvergenceWarning)
         estimator.fit(problem.features, problem.target)
     for warning in caught:
-        logger.warning("%s", warning.message)
+        logger.warning("note: %s", warning.message)
     estimator.set_params(time_limit=settings.time_limit)
     estimator.rows_ = estimator.rows_.new_tensor(problem.rows)[estimator.rows_]  # as counted in the file
     return estimator, scores
@@ -80,7 +80,9 @@ def _held_out_scores(problem: Problem, settings: FitSettings) -> dict[str, float
     scores = score(estimator, problem.features.iloc[held_out], problem.target.iloc[held_out])
     if not _beats_baseline(scores, problem, train, held_out):
         baseline = "the class frequencies" if problem.classifies else "the mean"
-        logger.warning("held-out rows are predicted no better than by %s; try more rows or --time-limit", baseline)
+        logger.warning(
+            "note: held-out rows are predicted no better than by %s; try more rows or --time-limit", baseline
+        )
     return scores
 
 

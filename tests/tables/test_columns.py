@@ -139,7 +139,7 @@ def test_kinds_can_be_set():
         (pd.to_datetime(["2024-01-01"]), {"x": "number"}, "column 'x': holds dates, not numbers"),
         (["2024-01-01", "soon"], {"x": "date"}, "column 'x', row 1 (counted from 0): 'soon' is not a date"),
         ([1, 2], {"x": "date"}, "column 'x', row 0 (counted from 0): '1' is not a date"),
-        (["2024-01-01", "31.12.2024"], {"x": "date"}, "column 'x': holds dates of several forms"),
+        (["2024-01-01", "31.12.2024"], {"x": "date"}, "column 'x': mixes date formats"),
         ([1], {"X": "number"}, "kinds: there is no column 'X'; did you mean 'x'?"),
         ([1], {"x": "numeric"}, "kinds: 'x' cannot be 'numeric'; known: number, category, date"),
         ([1.0, np.inf], {}, "column 'x', row 1 (counted from 0): 'inf' is infinite"),
