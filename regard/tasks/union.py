@@ -11,13 +11,5 @@ from regard.tasks.tag.task import Tag
 from regard.tasks.translate.task import Translate
 
 AnyTask = (
-    Translate
-    | Summarise
-    | LanguageModel
-    | MaskedLM
-    | Classify
-    | Tag
-    | ClassifyImages
-    | MaskedCells
-    | InContextTables
+    Translate | Summarise | LanguageModel | MaskedLM | Classify | Tag | ClassifyImages | MaskedCells | InContextTables
 )

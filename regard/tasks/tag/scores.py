@@ -26,7 +26,7 @@ def is_bio(tags: Tags) -> bool:
 
 
 def span_scores(predicted: Tags, true: Tags) -> dict[str, float]:
-    """A span is right where its words and its kind are exactly those of a true one (Tjong Kim Sang & De Meulder, 2003)."""
+    """A span is right if its words and its kind are those of a true one (Tjong Kim Sang & De Meulder, 2003)."""
     right = found = existing = 0
     for one, other in zip(predicted, true, strict=True):
         ours, theirs = set(spans(one)), set(spans(other))
