@@ -64,12 +64,8 @@ def _width(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 def import_cycles() -> list[tuple[str, str]]:
     """Pairs of modules that import each other, directly or not; imports inside functions count too."""
     graph = grimp.build_graph("regard", cache_dir=None)
-    cycles = []
-    for module in sorted(graph.modules):
-        for imported in sorted(graph.find_modules_directly_imported_by(module)):
-            if module < imported and graph.chain_exists(importer=imported, imported=module):
-                cycles.append((module, imported))
-    return cycles
+    pairs = ((one, other) for one in graph.modules for other in graph.find_modules_directly_imported_by(one))
+    return sorted(pair for pair in pairs if graph.chain_exists(importer=pair[1], imported=pair[0]))
 
 
 def imported_by_the_loop() -> list[str]:
