@@ -25,8 +25,8 @@ def test_the_doctor_finds_this_machine_well(capsys: pytest.CaptureFixture[str]):
     assert regard("doctor", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found) == list(doctor.CHECKS)
-    assert re.search(r": \d,\d{3},\d{3} parameters, \d\.\d MB in", found["weights"]["told"])
-    assert found["libraries"]["told"].startswith("torch ")
+    assert re.search(r": \d,\d{3},\d{3} parameters, \d\.\d MB in", found["weights"]["message"])
+    assert found["libraries"]["message"].startswith("torch ")
 
 
 def test_what_is_broken_is_told_and_the_rest_is_looked_at(
@@ -50,16 +50,16 @@ def test_hints_say_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda folder: usage(10, 9, 1))
     found = {one.about: one for one in doctor.examine(tmp_path)}
-    assert "passive" in found["threads"].told
-    assert "g++" in found["compiler"].told
-    assert "may not fit" in found["disk"].told
+    assert "passive" in found["threads"].message
+    assert "g++" in found["compiler"].message
+    assert "may not fit" in found["disk"].message
     assert {found[name].state for name in ("threads", "compiler", "disk")} == {"hint"}
 
 
 def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doctor, "_version", lambda name: "" if name == "pyarrow" else "1.0")
     found = found_by("libraries")
-    assert (found.state, found.told) == ("broken", "not installed: pyarrow; pip install pyarrow")
+    assert (found.state, found.message) == ("broken", "not installed: pyarrow; pip install pyarrow")
 
 
 def test_without_a_compiler_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch):
@@ -103,7 +103,7 @@ def complete(script: Path, line: str, folder: Path) -> set[str]:
         ("regard train l", {"lm"}),
         ("regard study ", {"ablate", "scale", "distance", "heads"}),
         ("regard fit houses.csv --ta", {"--table", "--target", "--task"}),
-        ("regard fit houses.csv --mode ", {"auto", "in_context", "trained"}),
+        ("regard fit houses.csv --mode ", {"auto", "in_context", "scratch"}),
         ("regard completion ", {"bash", "zsh", "fish"}),
         ("regard fit hou", {"houses.csv"}),
         ("regard train lm --data ho", {"houses.csv"}),
