@@ -109,11 +109,11 @@ def generate(
     *,
     prompt: str = "",
     tokens: int = 200,
-    temperature: float = 0.8,
+    temperature: float | None = None,
     top_k: int | None = None,
     top_p: float | None = None,
     min_p: float | None = None,
-    repetition: float = 1.0,
+    repetition_penalty: float | None = None,
     stop: tuple[str, ...] = (),
     seed: int | None = None,
 ) -> None:
@@ -128,14 +128,14 @@ def generate(
     tokens
         Most tokens to write.
     temperature
-        Below 1 more sure, above 1 more adventurous; 0 always takes the likeliest.
+        Below 1 more sure, above 1 more adventurous; 0 always takes the likeliest. 0.8 where it is not given.
     top_k
         Choose among this many only.
     top_p
         Choose among the likeliest that together have this probability.
     min_p
         Choose among those at least this share as likely as the likeliest.
-    repetition
+    repetition_penalty
         Above 1 makes what has been written less likely.
     stop
         End before this text; may be given several times.
@@ -145,7 +145,9 @@ def generate(
     from regard.decode import Sampling
     from regard.tasks.language import room_after
 
-    sampling = Sampling(temperature, top_k, top_p, min_p, repetition, seed)
+    options = {"temperature": temperature, "repetition_penalty": repetition_penalty}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    sampling = Sampling(top_k=top_k, top_p=top_p, min_p=min_p, seed=seed, **chosen)
     loaded = load_run(run)
     pieces = loaded.generate(prompt, tokens, sampling, stop)
     if loaded.tokenizer is not None:

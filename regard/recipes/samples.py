@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.text.pairs import Pairs
-from regard.decode import Sampling, greedy
+from regard.decode import Sampling, greedy, source_writer
 from regard.tasks.language import generate, room_after
 from regard.text import Tokenizer
 from regard.train import Sample
@@ -34,11 +34,11 @@ def writing(tokenizer: Tokenizer, source: str, pairs: Pairs) -> Sample:
 
     def sample(model: nn.Module) -> str:
         row = batch.to(_device(model))
-        places = () if row.places is None else (row.places,)  # only some models know of them
-        state = model.init_state(row.source, row.source_valid, *places)  # type: ignore[operator]
+        writer = source_writer(model)
+        state = writer.init_state(row.source, row.source_valid, row.places)
         room = room_after(model, row.source.shape[1])
         longest = TOKENS if room is None else min(TOKENS, room)
-        written = greedy(model, state, 1, tokenizer.start, tokenizer.end, longest)  # type: ignore[arg-type]
+        written = greedy(writer, state, 1, tokenizer.start, tokenizer.end, longest)
         return f"{shorten(source, SHOWN, placeholder=' …')}\n→ {tokenizer.decode(written)[0]}"
 
     return sample

@@ -14,6 +14,7 @@ from regard.core.batches import Batches
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError
 from regard.core.files import write_text
+from regard.core.model import build_model
 from regard.recipes.plan import Plan, describe
 from regard.run import Run, load_run
 from regard.store import CARD, TOKENIZER, RunFolder
@@ -55,7 +56,7 @@ def make_run(
         plan = ready.plan
         _check_kinds(plan)
         torch.manual_seed(plan.training.seed)
-        model = plan.model.build()
+        model = build_model(plan.model)
         model.load_state_dict(dict(ready.weights), strict=False)
         loop = Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks, sample=ready.sample)
         loop.rehearse()  # before an older run gives way

@@ -13,7 +13,7 @@ from regard.core.batches import Loss
 from regard.data.text.pairs import PairBatch, Pairs, pad, source_trees
 from regard.data.trees.conllu import Parse
 from regard.data.trees.tree_positions import pad_trees
-from regard.decode import Beam, greedy
+from regard.decode import Beam, State, Writer, greedy, source_writer
 from regard.parts.linear import packing
 from regard.parts.taps import Heard, listen
 from regard.text import Tokenizer
@@ -65,15 +65,15 @@ def write_targets(
     hung = source_trees(texts, trees, tokenizer)
     order = sorted(range(len(texts)), key=lambda row: len(sources[row]))
     answers: list[list[Written]] = [[] for _ in texts]
-    width = beam.width if beam else 1
+    width, writer = beam.width if beam else 1, source_writer(model)
     at_once = max(AT_ONCE // width, 1)
     faster = packing(model, min(len(texts), at_once) * width) if len(texts) >= WORTH_PACKING else nullcontext()
     with _at_rest(model), faster:
         for rows in _together(order, sources, at_once):
             source, valid = pad([[*sources[row], tokenizer.end] for row in rows], tokenizer.pad)
-            places = () if hung is None else (pad_trees([hung[row] for row in rows]),)
-            state = model.init_state(source, valid, *places)  # type: ignore[operator]
-            written = _write(model, tokenizer, state, len(rows), longest, beam)
+            positions = None if hung is None else pad_trees([hung[row] for row in rows])
+            state = writer.init_state(source, valid, positions)
+            written = _write(writer, tokenizer, state, len(rows), longest, beam)
             for row, answer in zip(rows, written, strict=True):
                 answers[row] = answer
     return answers
@@ -93,13 +93,13 @@ def _together(order: Sequence[int], sources: Sequence[Sequence[int]], most: int)
 
 
 def _write(
-    model: nn.Module, tokenizer: Tokenizer, state: object, rows: int, longest: int, beam: Beam | None
+    model: Writer, tokenizer: Tokenizer, state: State, rows: int, longest: int, beam: Beam | None
 ) -> list[list[Written]]:
     ends = tokenizer.start, tokenizer.end, longest
     if beam is None:
-        tokens = greedy(model, state, rows, *ends)  # type: ignore[arg-type]
+        tokens = greedy(model, state, rows, *ends)
         return [[Written(text)] for text in tokenizer.decode(tokens)]
-    found = beam.search(model, state, rows, *ends)  # type: ignore[arg-type]
+    found = beam.search(model, state, rows, *ends)
     texts = iter(tokenizer.decode([one.tokens for best in found for one in best]))
     return [[Written(next(texts), one.score) for one in best] for best in found]
 

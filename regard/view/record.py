@@ -12,15 +12,14 @@ from regard.data.images.pixels import pixels
 from regard.data.text.labelled import encode_texts, encode_trees
 from regard.data.trees.conllu import Parse
 from regard.data.trees.tree_positions import pad_trees
-from regard.decode import write
+from regard.decode import continuation, text_writer, write
 from regard.models import BERT, GPT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, Transformer, ViT
 from regard.parts import ClassToken, Query
-from regard.parts.positions import Learned, Positions
+from regard.parts.positions import Positions
 from regard.parts.taps import Heard, listen, taps
 from regard.run import Run
 from regard.tasks import Classify, ClassifyImages, Summarise
 from regard.tasks.classify_images import pixel_chances
-from regard.tasks.language import following
 from regard.tasks.targets import attention
 from regard.text import Gaps, Tokenizer
 from regard.view.recording import AttentionMap, Recording, ViewedImage, ViewInput
@@ -80,23 +79,22 @@ def _record_pair(run: Run, input: ViewInput, tree: Parse | None) -> Recording:
 
 def _record_language(run: Run, input: ViewInput, tree: Parse | None) -> Recording:
     """A text is read once: for its patterns, and to go on writing from."""
-    tokenizer, model = _tokenizer(run), run.model
-    assert isinstance(run.config, GPT)
+    tokenizer, model = _tokenizer(run), text_writer(run.model)
     tokens = tokenizer.prompt(input.text)
     _refuse_long(run, len(tokens))
-    with torch.inference_mode(), listen(model) as heard:
-        logits, state = model.step(torch.tensor([tokens]), model.init_state(len(tokens) + GOES_ON))  # type: ignore[operator]
+    with torch.inference_mode(), listen(run.model) as heard:
+        logits, state = model.step(torch.tensor([tokens]), model.init_state(len(tokens) + GOES_ON))
     probabilities = logits[0, -1].float().softmax(-1)
     best = probabilities.topk(min(SHOWN, len(probabilities)))
     names = _labels(tokenizer, best.indices.tolist())
-    position, more, written = run.config.position, GOES_ON, best.indices[:1].tolist()
-    if isinstance(position, Learned):
-        more = min(more, position.length - len(tokens) + 1)
+    more, written = GOES_ON, best.indices[:1].tolist()
+    if model.max_positions is not None:
+        more = min(more, model.max_positions - len(tokens) + 1)
     if written[0] != tokenizer.end and more > 1:
-        written += write(model, state, best.indices[None, :1], tokenizer.end, more - 1)[0]  # type: ignore[arg-type]
+        written += write(model, state, best.indices[None, :1], tokenizer.end, more - 1)[0]
     labels = _labels(tokenizer, tokens)
     maps = tuple(_map(name, pattern, labels, labels) for name, pattern in _patterns(heard).items())
-    answer = following(tokenizer, tokens, written)
+    answer = continuation(tokenizer, tokens, written)
     return Recording(input, answer, tuple(zip(names, best.values.tolist(), strict=True)), maps)
 
 
