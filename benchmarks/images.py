@@ -85,7 +85,7 @@ def ours(stem: bool) -> Callable[[], None]:
     """A step of the recipe's model, without its stem or with it."""
     from regard.core.machine import best_device
     from regard.parts import Mean, NoStem
-    from regard.recipes import image_classifier
+    from regard.tasks.image.recipe import image_classifier
     from regard.train.precision import choose
 
     plan = image_classifier(("",), ())
@@ -102,7 +102,7 @@ def theirs() -> Callable[[], None]:
     import torch.nn.functional as F
     from torch import Tensor, nn
 
-    from regard.recipes import image_classifier
+    from regard.tasks.image.recipe import image_classifier
 
     shape = image_classifier(("",), ()).model
 

@@ -32,7 +32,8 @@ from regard.core.machine import seed_for
 from regard.models import NPT
 from regard.parts import listen
 from regard.store import WEIGHTS, RunFolder
-from regard.tasks.fill_cells import CellBatch, FillCells
+from regard.tables.network.masked_cells import CellBatch
+from regard.tasks import MaskedCells
 from regard.train import WSD, AdamW, Loop, Training
 
 RESULT = Path(__file__).parent / "tables" / "lookup.json"
@@ -101,7 +102,7 @@ def learn(rows: Tensor, valid: Tensor, variant: Variant, minutes: float) -> nn.M
         ema=0.99,
     )
     with tempfile.TemporaryDirectory() as place, RunFolder(Path(place) / "run").open() as folder:
-        Loop(model, FillCells(), Duplicates(rows, variant), training, folder, Duplicates(valid, variant)).run()
+        Loop(model, MaskedCells(), Duplicates(rows, variant), training, folder, Duplicates(valid, variant)).run()
         model.load_state_dict(tensors.load(folder.path / WEIGHTS))
     return model.eval()
 

@@ -159,11 +159,11 @@ def worth(*changes: str) -> Callable[[], str]:
         for name in changes:
             if (one := known.get(name)) and one["losses"]:
                 loss = sum(one["losses"]) / len(one["losses"])
-                told = (f"{loss:.3f}", f"{one['difference']:+.3f}", f"±{one['band']:.3f}", one["verdict"])
+                told = (f"{loss:.3f}", f"{one['difference']:+.3f}", f"±{one['margin']:.3f}", one["verdict"])
             else:
                 told = ("–", "–", "–", one["verdict"] if one else "left out")
             rows.append((f"`{name}`", *told))
-        return table(("change", "loss", "difference", "noise of seeds", "verdict"), rows)
+        return table(("change", "loss", "difference", "margin of error", "verdict"), rows)
 
     return make
 
@@ -214,7 +214,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "worth of residuals": worth("no-residuals", "post-norm", "no-warm-up"),
     "worth of norms": worth("no-norm", "other-norm", "query-norm"),
     "worth of heads": worth("one-head", "shared-keys"),
-    "worth of positions": worth("no-positions", "sinusoid", "learned", "relative", "alibi", "buckets"),
+    "worth of positions": worth("no-positions", "sinusoid", "learned", "shaw", "alibi", "t5-bias"),
     "worth of feed-forward": worth("no-feed-forward", "swiglu", "experts"),
     "worth of experts": worth("experts"),
     "worth of recurrence": worth("rnn"),

@@ -1,11 +1,12 @@
 """regard: every transformer from one attention operator.
 
 run = regard.load("runs/dates")                      # a run folder, or a Hugging Face folder
-run.translate(["le 3 mars 2019"])
+run(["le 3 mars 2019"])                              # what it was trained for; here the same as run.translate
 with regard.listen(run.model) as heard:              # every attention pattern, by name
-    run.translate(["le 3 mars 2019"])
+    run(["le 3 mars 2019"])
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from regard.core.machine import choose_wait_policy
@@ -14,21 +15,30 @@ from regard.core.version import VERSION
 if TYPE_CHECKING:
     from regard.loading import load
     from regard.parts.taps import listen
+    from regard.tasks.evaluation import evaluate
+    from regard.tasks.plan import Plan
+    from regard.tasks.training import train
 
 __version__ = VERSION
-__all__ = ["__version__", "listen", "load"]
+__all__ = ["Plan", "__version__", "evaluate", "listen", "load", "train"]
+
+_HOME = {
+    "Plan": "regard.tasks.plan",
+    "evaluate": "regard.tasks.evaluation",
+    "listen": "regard.parts.taps",
+    "load": "regard.loading",
+    "train": "regard.tasks.training",
+}
 
 choose_wait_policy()
 
 
 def __getattr__(name: str) -> Any:
-    """Torch takes two seconds to import; whoever only wants the version or the help need not wait."""
-    if name == "load":
-        from regard.loading import load
-
-        return load
-    if name == "listen":
-        from regard.parts.taps import listen
-
-        return listen
+    """Importing torch takes two seconds; whoever only wants the version or the help need not wait."""
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'regard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

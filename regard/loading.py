@@ -11,14 +11,17 @@ if TYPE_CHECKING:
 
 
 def load(path: str | Path) -> Any:
-    """A `Run`, or the estimator of a table, ready to use."""
+    """A `Run`, or the estimator of a fitted table, ready to use.
+
+    `path` is a run folder of `regard train` or `regard fit`, or a Hugging Face folder.
+    """
     if holds_table(path):
-        from regard.tables.keep import load as load_table
+        from regard.tables.keep import load as load_fitted
 
-        return load_table(Path(path))
-    from regard.interop import load as load_folder
+        return load_fitted(Path(path))
+    from regard.tasks.run import load_run
 
-    return load_folder(path)
+    return load_run(path)
 
 
 def holds_table(path: str | Path) -> bool:
@@ -26,14 +29,14 @@ def holds_table(path: str | Path) -> bool:
 
 
 def load_table(path: str | Path) -> "Estimator":
-    """What `regard fit` has made of a table; other runs are refused."""
+    """The classifier or regressor that `regard fit` has made; other runs are refused."""
     from regard.tables import NPTImputer
-    from regard.tables.keep import load as load_kept
+    from regard.tables.keep import load as load_fitted
 
     if not holds_table(path):
         read_config(Path(path))
-        raise UserError(f"{path}: holds no table, as `regard fit` makes one; `regard show {path}` tells what it does")
-    found = load_kept(Path(path))
-    if isinstance(found, NPTImputer):
-        raise UserError(f"{path}: fills gaps and predicts nothing; use it in Python: regard.load({str(path)!r})")
-    return found
+        raise UserError(f"{path}: holds no table, as `regard fit` makes one; `regard show {path}` says what it is")
+    estimator = load_fitted(Path(path))
+    if isinstance(estimator, NPTImputer):
+        raise UserError(f"{path}: imputes missing cells and predicts nothing; use regard.load({str(path)!r}) in Python")
+    return estimator

@@ -18,7 +18,7 @@ import hypothesis
 import pytest
 import torch
 
-UNSAID = (128, 256)  # the longest summary and the longest translation, in tokens, where nobody says
+DEFAULTS = (128, 256)  # tokens of a summary and of a translation
 LITTLE = 16  # more than a date has
 
 torch.set_num_threads(1)
@@ -34,16 +34,17 @@ def _seed(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _write_little() -> Iterator[None]:
-    """What has learned nothing does not know when to end: where no test says how long, its texts end early.
+    """An untrained model does not know when to end: where no test says how long, its texts end early.
 
     Every run of a translator or a summariser is scored by what it writes, which would be most of its time.
     """
-    import regard.run as loaded
+    from regard.tasks.seq2seq.writing import write_targets
 
-    def write(model: Any, tokenizer: Any, texts: Any, longest: int, **more: Any) -> Any:
-        return written(model, tokenizer, texts, LITTLE if longest in UNSAID else longest, **more)
+    def write(model: Any, tokenizer: Any, texts: Any, max_tokens: int, **more: Any) -> Any:
+        few = LITTLE if max_tokens in DEFAULTS else max_tokens
+        return write_targets(model, tokenizer, texts, few, **more)
 
-    written = loaded.write_targets
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loaded, "write_targets", write)
+        for task in ("translate", "summarise"):
+            patch.setattr(f"regard.tasks.{task}.task.write_targets", write)
         yield

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def conllu(words: Sequence[str], heads: Sequence[int], comments: Sequence[str] = ()) -> str:
-    """One sentence without multiword tokens; `heads[i]` is the place of the word that i hangs from, -1 for the root."""
+    """One sentence without multiword tokens; `heads[i]` is the head of word i, -1 for the root."""
     rows = [
         f"{number}\t{word}\t_\tX\t_\t_\t{head + 1}\tdep\t_\t_\n"
         for number, (word, head) in enumerate(zip(words, heads, strict=True), 1)
@@ -13,6 +13,6 @@ def conllu(words: Sequence[str], heads: Sequence[int], comments: Sequence[str] =
 
 
 def chain(text: str) -> str:
-    """A text whose every word hangs from the one before it."""
+    """A text in which the head of every word is the word before it."""
     words = text.split()
     return conllu(words, range(-1, len(words) - 1))

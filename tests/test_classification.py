@@ -11,9 +11,9 @@ import pytest
 from regard.core.errors import UserError
 from regard.data.text.labelled import LabelFiles
 from regard.interop import load
-from regard.run import load_run
 from regard.store import read_metrics
-from regard.tasks.classify import label_scores
+from regard.tasks import load_run
+from regard.tasks.labels import label_scores
 from tests.command import regard
 from tests.conllu import chain, conllu
 from tests.helpers import close
@@ -49,21 +49,21 @@ def test_columns_are_called_as_the_user_says_when_measuring_too(tmp_path: Path, 
     (tmp_path / "mail.csv").write_text("no;kind;mail\n" + "".join(f"{n};{a};{b}\n" for n, (a, b) in enumerate(ROWS)))
     data = ["--train", tmp_path / "mail.csv", "--valid", tmp_path / "mail.csv"]
     assert regard("train", "classify", "--out", tmp_path / "run", *data, *SMALL, "--steps=1") == 1
-    told = "has no column 'label'; known: kind, mail, no; --columns says what the label and the text are called"
+    told = "has no column 'label'; known: kind, mail, no; set the names of the label and text columns with --columns"
     assert told in capsys.readouterr().err
     words = ["--out", tmp_path / "run", *data, *SMALL, "--steps=1", "--columns"]
     assert regard("train", "classify", *words, "kind") == 2
-    assert "columns: must say what the label and the text are called" in capsys.readouterr().err
+    assert "columns: must be the names of the label and text columns" in capsys.readouterr().err
     assert regard("train", "classify", *words, "kind", "mail") == 0
     assert regard("evaluate", tmp_path / "run", tmp_path / "mail.csv", "--json") == 0
     assert json.loads(capsys.readouterr().out)["texts"] == len(ROWS)
     (tmp_path / "usual.csv").write_text("label,text\n" + "".join(f"{a},{b}\n" for a, b in ROWS))
     assert regard("evaluate", tmp_path / "run", tmp_path / "usual.csv") == 1
-    assert "has no column 'kind'; known: label, text; --columns says" in capsys.readouterr().err
+    assert "has no column 'kind'; known: label, text; set the names" in capsys.readouterr().err
     assert regard("evaluate", tmp_path / "run", tmp_path / "usual.csv", "--columns", "label", "text") == 0
     (tmp_path / "bare.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in ROWS))
     assert regard("evaluate", tmp_path / "run", tmp_path / "bare.tsv") == 1
-    assert "its first line is no header with kind and mail; --columns says" in capsys.readouterr().err
+    assert "its first line is not a header with kind and mail; set the names" in capsys.readouterr().err
 
 
 def test_another_librarys_classifier_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -99,8 +99,8 @@ def test_a_label_unseen_in_training_is_named(run: Path, tmp_path: Path, capsys: 
 
 def test_rows_without_a_label_and_a_single_label_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture):
     for rows, told in (
-        ("good\tfine\n\tdull\n", "line 2: has no label"),
-        ("good\tfine\n" * 20, "every row has the label 'good'; there must be two to tell apart"),
+        ("good\tfine\n\tdull\n", "line 2: the label is empty"),
+        ("good\tfine\n" * 20, "every row has the label 'good'; at least two labels are needed"),
     ):
         (tmp_path / "x.tsv").write_text(rows)
         assert regard("train", "classify", "--out", tmp_path / "run", "--train", tmp_path / "x.tsv", *SMALL) == 1
@@ -108,14 +108,14 @@ def test_rows_without_a_label_and_a_single_label_are_refused(tmp_path: Path, cap
     assert not (tmp_path / "run").exists()
 
 
-def test_texts_where_labels_should_be_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture):
+def test_texts_where_labels_should_be_are_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     (tmp_path / "x.tsv").write_text("".join(f"a text of its own, {n}\tgood\n" for n in range(60)) * 2)
     words = ["--out", tmp_path / "run", "--train", tmp_path / "x.tsv", *SMALL, "--steps=1"]
     assert regard("train", "classify", *words) == 0
-    assert "labels for 120 texts" not in capsys.readouterr().err, "each label has two texts"
+    assert "labels for 120 texts" not in caplog.text, "each label has two texts"
     (tmp_path / "x.tsv").write_text("".join(f"a text of its own, {n}\tgood\n" for n in [*range(60), *range(10)]))
     assert regard("train", "classify", *words, "--overwrite") == 0
-    assert "x.tsv: 60 labels for" in capsys.readouterr().err
+    assert "x.tsv: 60 labels for" in caplog.text
 
 
 def test_other_runs_name_no_labels(tmp_path: Path):
@@ -179,7 +179,7 @@ def test_trees_at_use_are_those_of_the_lines(run: Path, tmp_path: Path, capsys: 
     (tmp_path / "b.tsv").write_text("good\ta fine film\ngood\ta dull date\n")
     assert regard("evaluate", run, tmp_path / "b.tsv", "--trees", tmp_path / "T") == 1
     error = capsys.readouterr().err
-    told = f"is not the sentence of its tree at {tmp_path}/T, line 5: the text has 'date' where the tree has 'day'"
+    told = f"does not match its tree at {tmp_path}/T, line 5: the text has 'date' where the tree has 'day'"
     assert f"b.tsv, line 2: {told}" in error
     assert error.count("\n") == 1
 
@@ -188,7 +188,7 @@ def test_trees_at_use_are_those_of_the_lines(run: Path, tmp_path: Path, capsys: 
     ("more", "told"),
     [
         (["--model.position=Tree"], "Tree needs the tree of each text"),
-        (["--valid-trees", "T"], "trees: trees are needed beside both"),
+        (["--valid-trees", "T"], "trees: trees are needed for both"),
     ],
 )
 def test_missing_trees_are_told_before_training(

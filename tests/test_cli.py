@@ -15,7 +15,7 @@ from regard.core.errors import UserError
 from regard.interop import load
 from regard.models import GPT
 from regard.parts import RMSNorm, SwiGLU
-from regard.run import load_run, save_run
+from regard.tasks import load_run, save_run
 from regard.text import Characters
 from tests.command import regard as regard_here
 from tests.train.tiny import train_tiny
@@ -220,7 +220,7 @@ def test_show_tells_what_a_run_is(run: Path, capsys: pytest.CaptureFixture):
 
 def test_show_settings_prints_a_config_that_can_be_read_back(tmp_path: Path, capsys: pytest.CaptureFixture):
     from regard.core.config import from_yaml
-    from regard.recipes import Plan
+    from regard.tasks.plan import Plan
 
     words = [
         "--model.attention",

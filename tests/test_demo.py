@@ -18,7 +18,7 @@ from rich.console import Console
 import regard as package
 from regard.demo import after, python
 from regard.demo.tour import STEPS
-from regard.run import load_run
+from regard.tasks import load_run
 from regard.view.session import Session
 from tests.command import regard
 

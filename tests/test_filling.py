@@ -17,11 +17,11 @@ from regard.data.text.masked import MaskedWindows
 from regard.interop import load
 from regard.models import BERT, ClassifierHead
 from regard.parts import Rotary
-from regard.recipes import filler, train_filler
-from regard.run import load_run, save_run
 from regard.store import RunFolder, read_config, read_metrics
-from regard.tasks import FillMasked
-from regard.tasks.fill import fill_scores
+from regard.tasks import MaskedLM, load_run, save_run
+from regard.tasks.fill.recipe import masked_lm
+from regard.tasks.fill.task import masked_lm_scores
+from regard.tasks.training import train
 from regard.text import Characters, WordPiece
 from regard.train import evaluate
 from tests.command import regard
@@ -132,10 +132,10 @@ def test_scores_agree_with_brute_force_over_all_places():
                 nats -= float(chances[row, place, answer])
                 right += int(chances[row, place].argmax()) == answer
                 count += 1
-    scores = fill_scores(model, data)
+    scores = masked_lm_scores(model, data)
     assert scores["loss"] == pytest.approx(nats / count, abs=1e-5)
     assert scores["accuracy"] == pytest.approx(right / count)
-    assert evaluate(model, FillMasked(0.2), data) == pytest.approx(nats / count, abs=1e-5)
+    assert evaluate(model, MaskedLM(0.2), data) == pytest.approx(nats / count, abs=1e-5)
 
 
 def test_loss_and_gradient_at_chosen_places_are_those_over_all_places():
@@ -143,7 +143,7 @@ def test_loss_and_gradient_at_chosen_places_are_those_over_all_places():
     words = torch.randint(3, tokenizer.vocab, (200,)).numpy()  # unknown and mask tokens among them, which never count
     model = BERT(vocab=tokenizer.vocab, width=16, layers=2, heads=2, dropout=0.0).build()
     batch = MaskedWindows(words, 20, tokenizer, 0.3, batch=4).batch(0)
-    loss = FillMasked(0.3).loss(model, batch)
+    loss = MaskedLM(0.3).loss(model, batch)
     loss.total.backward()
     ours = [p.grad.clone() for p in model.parameters() if p.grad is not None]
     model.zero_grad()
@@ -159,7 +159,7 @@ def test_loss_and_gradient_at_chosen_places_are_those_over_all_places():
 
 
 def test_a_run_resumed_in_the_middle_of_an_epoch_ends_with_the_same_bits(corpus: Path, tmp_path: Path):
-    plan = filler((str(corpus),))
+    plan = masked_lm((str(corpus),))
     plan = replace(
         plan,
         data=replace(plan.data, length=16),
@@ -174,12 +174,12 @@ def test_a_run_resumed_in_the_middle_of_an_epoch_ends_with_the_same_bits(corpus:
             log_every=1,
         ),
     )
-    train_filler(plan, tmp_path / "whole")
+    train(plan, tmp_path / "whole")
     shutil.copytree(tmp_path / "whole", tmp_path / "cut")
     (tmp_path / "cut" / "model.safetensors").unlink()
     for checkpoint in RunFolder(tmp_path / "cut").checkpoints()[5:]:
         shutil.rmtree(checkpoint)
-    report = train_filler(plan, tmp_path / "cut", resume=True)
+    report = train(plan, tmp_path / "cut", resume=True)
     assert report.steps == 4
     whole, cut = (tmp_path / name / "model.safetensors" for name in ("whole", "cut"))
     assert whole.read_bytes() == cut.read_bytes()
@@ -267,7 +267,7 @@ def test_other_runs_fill_in_nothing(tmp_path: Path):
     with pytest.raises(UserError, match="fills in tokens but no words"):
         load_run(tmp_path / "words").guesses(["[MASK]"])
     with pytest.raises(ConfigError):
-        FillMasked(share=1.0)
+        MaskedLM(share=1.0)
 
 
 def test_the_recipe_keeps_what_it_was_told(run: Path):

@@ -10,8 +10,8 @@ from regard.core.errors import ConfigError, UserError
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.parts import Learned
-from regard.run import load_run, save_run
 from regard.store import read_metrics
+from regard.tasks import load_run, save_run
 from regard.text import Bytes
 from tests.command import regard
 
@@ -182,7 +182,10 @@ def test_the_text_of_records_is_called_as_the_user_says(tmp_path: Path, capsys: 
     (tmp_path / "a.csv").write_text("who,body\n" + "Ada,to be or not to be\n" * 50)
     data = ["train", "lm", "--data", tmp_path / "a.csv", "--out", tmp_path / "x", *SMALL]
     assert regard(*data) == 1
-    assert "has no column 'text'; known: body, who; --columns says what the text is called" in capsys.readouterr().err
+    assert (
+        "has no column 'text'; known: body, who; set the name of the text column with --columns"
+        in capsys.readouterr().err
+    )
     assert regard(*data, "--columns", "body") == 0
     capsys.readouterr()
     assert regard("evaluate", tmp_path / "x", tmp_path / "a.csv", "--json") == 0
@@ -200,7 +203,7 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
     ("text", "more", "told"),
     [(b"", [], "too few"), (b"abc\xff" * 50, [], "is not UTF-8"), (b"abc " * 50, ["--model=BERT"], "does not write"),
      (b"abc " * 50, ["--model.attention=Linformer"], "cannot hide the future"),
-     (b"abc " * 50, ["--columns", "body"], "plain text has none to name"),
+     (b"abc " * 50, ["--columns", "body"], "plain text has no columns"),
      (b"abc " * 500, ["--data.tokenizer=BPE", "--data.tokenizer.vocab=3"], "must be at least")],
 )  # fmt: skip
 def test_what_cannot_be_learned_from_is_one_line(

@@ -14,8 +14,10 @@ from regard.data.text.dates import Dates
 from regard.interop import export_huggingface
 from regard.models import GPT
 from regard.parts import Attention, Full, Learned
-from regard.recipes import Plan, dates, train_translator
-from regard.run import load_run, save_run
+from regard.tasks import load_run, save_run
+from regard.tasks.plan import Plan
+from regard.tasks.training import train
+from regard.tasks.translate.recipe import dates
 
 TINY = [
     "--steps=1",
@@ -79,7 +81,7 @@ def test_a_class_that_is_defined_again_replaces_itself():
 
 
 def test_a_run_with_a_part_of_ones_own_is_trained_and_read(tmp_path: Path):
-    train_translator(small_plan(Louder(times=3.0)), tmp_path / "own")
+    train(small_plan(Louder(times=3.0)), tmp_path / "own")
     assert load_run(tmp_path / "own").config.attention == Louder(times=3.0)
 
 
@@ -87,7 +89,8 @@ STRANGER = """
 from dataclasses import dataclass, replace
 from pathlib import Path
 from regard.parts import Full
-from regard.recipes import dates, train_translator
+from regard.tasks.training import train
+from regard.tasks.translate.recipe import dates
 
 @dataclass(frozen=True)
 class Stranger:
@@ -97,7 +100,7 @@ class Stranger:
         return Full().build(heads, size)
 
 plan = dates()
-train_translator(replace(plan, model=replace(plan.model, attention=Stranger())), Path("own"))
+train(replace(plan, model=replace(plan.model, attention=Stranger())), Path("own"))
 """
 
 

@@ -11,9 +11,8 @@ import yaml
 import regard as library
 from regard.models import BERT, GPT
 from regard.parts.positions import Learned
-from regard.run import save_run
 from regard.store import CONFIG, read_config
-from regard.tasks import FillMasked, LanguageModel
+from regard.tasks import LanguageModel, MaskedLM, save_run
 from regard.text import Characters
 from tests.command import regard
 
@@ -21,7 +20,7 @@ TEXT = "the cat sat on the mat, and it rained and rained. " * 8
 SMALL = {"width": 16, "layers": 1, "heads": 2, "dropout": 0.0}
 
 
-def saved(folder: Path, task: LanguageModel | FillMasked, **more: object) -> Path:
+def saved(folder: Path, task: LanguageModel | MaskedLM, **more: object) -> Path:
     tokenizer = Characters().train([TEXT])
     kind = GPT if isinstance(task, LanguageModel) else BERT
     torch.manual_seed(0)
@@ -65,7 +64,7 @@ def test_a_task_that_says_nothing_has_the_usual_window_or_what_its_positions_rea
 
 
 def test_one_that_fills_in_words_is_measured_too(tmp_path, capsys):
-    found = scores(saved(tmp_path, FillMasked(length=20)), capsys)
+    found = scores(saved(tmp_path, MaskedLM(length=20)), capsys)
     assert "windows of 20 tokens" in found["protocol"]
     assert found["hidden"] > 0
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from regard.core.errors import UserError
-from regard.data.text.pair_files import PairFiles, all_targets, read_pairs, read_referenced
-from regard.recipes.summariser import usual_length
-from regard.run import load_run
+from regard.data.text.pair_files import PairFiles, all_targets, read_pairs, read_references
 from regard.store import read_metrics
-from regard.tasks.scores import ROUGE, rouge_protocol, summary_scores
+from regard.tasks import load_run
+from regard.tasks.seq2seq.scores import ROUGE, rouge_protocol, summary_scores
 from regard.tasks.summarise import first_words
+from regard.tasks.summarise.task import mean_length
 from tests.command import regard
 
 WORDS = ["red", "blue", "green", "old", "new", "big", "small", "fast", "dog", "cat", "car", "tree"]
@@ -119,7 +119,7 @@ def test_every_reference_is_learned_from_and_the_best_one_counts(tmp_path: Path)
     )
     for name in ("a.tsv", "a.jsonl"):
         file = (str(tmp_path / name),)
-        rows = PairFiles(train=file, valid=file).referenced()["train"]
+        rows = PairFiles(train=file, valid=file).references()["train"]
         assert rows == [("one two", ("one", "two")), ("three four", ("three",))]
         assert all_targets(rows) == [("one two", "one"), ("one two", "two"), ("three four", "three")]
         assert PairFiles(train=file, valid=file).pairs()["train"] == [("one two", "one"), ("three four", "three")]
@@ -131,7 +131,7 @@ def test_lists_in_parquet_are_several_references(tmp_path: Path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pyarrow.table({"source": ["a b", "c"], "target": [["a", "b"], []]})
     parquet.write_table(table, tmp_path / "a.parquet")
-    assert list(read_referenced((str(tmp_path / "a.parquet"),))) == [("a b", ("a", "b")), ("c", ("",))]
+    assert list(read_references((str(tmp_path / "a.parquet"),))) == [("a b", ("a", "b")), ("c", ("",))]
 
 
 sentences = st.lists(st.sampled_from([*WORDS, "dogs", "Running", "runs", "über", "4,5", "—"]), max_size=8).map(" ".join)
@@ -173,9 +173,9 @@ def test_the_mean_is_over_documents():
 
 def test_the_first_words_are_as_many_as_a_reference_has():
     references = [["one two three", "one"], ["one two three four"]]
-    assert usual_length(references) == 3
-    assert first_words(["a  b c d e", "f", ""], usual_length(references)) == ["a b c", "f", ""]
-    assert usual_length([[""]]) == 1
+    assert mean_length(references) == 3
+    assert first_words(["a  b c d e", "f", ""], mean_length(references)) == ["a b c", "f", ""]
+    assert mean_length([[""]]) == 1
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from regard.data.text.pairs import source_trees
 from regard.data.trees.conllu import read_trees
 from regard.data.trees.tree_positions import pad_trees
 from regard.parts import Positions
-from regard.run import Run, load_run
 from regard.store import read_metrics
-from regard.tasks.scores import signatures, translation_scores
+from regard.tasks import Run, load_run
+from regard.tasks.seq2seq.scores import signatures, translation_scores
 from tests.command import regard
 from tests.conllu import chain, conllu
 
@@ -73,7 +73,7 @@ def test_columns_are_called_as_the_user_says(files: Path, tmp_path: Path, capsys
     assert scores[0] == scores[1]
     two = ["--train", files / "a.de", files / "a.en", "--valid", files / "a.de", files / "a.en"]
     assert regard("train", "translate", "--out", tmp_path / "two", *two, *SMALL, "--columns", "de", "en") == 2
-    assert "columns: files that run in parallel have no columns to name" in capsys.readouterr().err
+    assert "columns: parallel files have no columns" in capsys.readouterr().err
 
 
 def test_evaluating_gives_one_object_with_signatures(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -101,8 +101,8 @@ def test_every_architecture_can_be_chosen(more: list[str], files: Path, tmp_path
 @pytest.mark.parametrize(
     ("sources", "targets", "told"),
     [
-        ("a\nb\n", "c\n", "line 2: has no partner"),
-        ("a\n", "c\nd\ne\n", "line 2: has no partner"),
+        ("a\nb\n", "c\n", "line 2: has no counterpart"),
+        ("a\n", "c\nd\ne\n", "line 2: has no counterpart"),
         ("\n", "c\n", "no pairs"),
         ("", "", "no pairs"),
     ],
@@ -118,11 +118,12 @@ def test_files_that_do_not_match_are_named(
     assert not (tmp_path / "x").exists()
 
 
-def test_empty_pairs_are_left_out_and_counted(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+def test_empty_pairs_are_skipped_and_counted(files: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO", "regard")
     (tmp_path / "a.tsv").write_text((files / "a.tsv").read_text() + "\tnothing\nnichts\t\n")
     data = ["--train", tmp_path / "a.tsv", "--valid", files / "a.tsv"]
     assert regard("train", "translate", "--out", tmp_path / "x", *data, *SMALL) == 0
-    assert "2 of 26 pairs have an empty side: left out" in capsys.readouterr().err
+    assert "skipped 2 of 26 pairs with an empty side" in caplog.text
 
 
 def test_scores_are_those_of_the_field():
@@ -203,18 +204,18 @@ def test_pairs_that_are_left_out_take_their_trees_along(tmp_path: Path):
     ("more", "code", "told"),
     [
         (["--model.position=Tree"], 2, "model.position: Tree needs the tree of each text; give them with --trees"),
-        (["--trees", "T"], 2, "valid_trees: trees are needed beside both"),
+        (["--trees", "T"], 2, "valid_trees: trees are needed for both"),
         (
             ["--trees", "T", "--valid-trees", "T", "--model=RNN"],
             2,
             "data.trees: a model of the kind RNN reads no trees",
         ),
-        (["--trees", "T", "T", "--valid-trees", "T"], 1, "T, line 1: is the tree of no text, for the last is"),
-        (["--trees", "short", "--valid-trees", "T"], 1, "a.tsv, line 2: has no tree, for short ends after 1 sentences"),
+        (["--trees", "T", "T", "--valid-trees", "T"], 1, "T, line 1: this tree has no text; the last text is"),
+        (["--trees", "short", "--valid-trees", "T"], 1, "a.tsv, line 2: has no tree; short ends after 1 sentences"),
         (
             ["--trees", "other", "--valid-trees", "T"],
             1,
-            "a.tsv, line 2: is not the sentence of its tree at other, line 4",
+            "a.tsv, line 2: does not match its tree at other, line 4",
         ),
         (["--trees", "T", "--valid-trees", "missing"], 1, "missing: cannot be read"),
     ],
@@ -241,7 +242,7 @@ def test_using_a_run_with_the_wrong_trees_is_told(
     with pytest.raises(UserError, match="its Tree positions need the tree of each text"):
         load_run(trees / "tree").translate(["ein Hund"])
     (tmp_path / "T").write_text(chain("ein Hund"))
-    with pytest.raises(UserError, match=r"text 1: is not the sentence of its tree at .*T, line 1: the text has 'eine'"):
+    with pytest.raises(UserError, match=r"text 1: does not match its tree at .*T, line 1: the text has 'eine'"):
         load_run(trees / "tree").translate(["eine Hund"], trees=tmp_path / "T")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ein Hund\nzwei\n")))
     assert regard("translate", trees / "tree", "--trees", tmp_path / "T") == 1

@@ -9,11 +9,11 @@ import torch
 
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT, ClassifierHead
-from regard.recipes import classifier, train_classifier, tuned
-from regard.recipes.begun import read_begun
-from regard.recipes.classifier import prepare
-from regard.run import load_run, save_run
 from regard.store import RunFolder, read_config, read_metrics
+from regard.tasks import load_run, save_run
+from regard.tasks.classify.recipe import classifier, finetuned
+from regard.tasks.pretrained import load_encoder
+from regard.tasks.training import train
 from regard.text import Characters, Tokenizer
 from regard.train.loop import Loop
 from tests.command import regard
@@ -156,7 +156,7 @@ def test_a_classifier_can_be_tuned_to_other_labels(encoder: Path, files: Path, t
     other = ["--train", tmp_path / "b.tsv", "--valid", tmp_path / "b.tsv", *SMALL, "--steps=1"]
     assert regard("train", "classify", *other, "--init", first, "--out", second) == 0
     assert load_run(second).label_chances(["the a"])[0] == ("a", "b", "c")
-    plan = tuned(classifier((str(tmp_path / "b.tsv"),), (str(tmp_path / "b.tsv"),)), first)
+    plan = finetuned(classifier((str(tmp_path / "b.tsv"),), (str(tmp_path / "b.tsv"),)), first)
     begins = prepare(plan, tmp_path / "new", resume=False).weights
     was = load_run(first).model.state_dict()
     assert all(torch.equal(begins[name], was[name]) for name in begins)
@@ -169,7 +169,7 @@ def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):
     words += ["--model.width=16", "--model.layers=1", "--model.heads=2", "--model.position=Learned"]
     assert regard("train", "fill", *words, "--model.wiring=PostNorm", "--data.tokenizer.vocab=300") == 0
     assert regard("export", tmp_path / "ours", "--to", "huggingface", "--out", tmp_path / "theirs") == 0
-    begun, was = read_begun(tmp_path / "theirs"), read_begun(tmp_path / "ours")
+    begun, was = load_encoder(tmp_path / "theirs"), load_encoder(tmp_path / "ours")
     assert begun.weights.keys() == was.weights.keys()
     assert all(torch.equal(begun.weights[name], was.weights[name]) for name in was.weights)
     out = ["--init", tmp_path / "theirs", "--out", tmp_path / "x", *SMALL, "--steps=1"]
@@ -222,4 +222,4 @@ def test_without_an_encoder_a_tokenizer_is_needed(files: Path, tmp_path: Path):
     from dataclasses import replace
 
     with pytest.raises(ConfigError, match=r"data\.tokenizer: needs a kind"):
-        train_classifier(replace(plan, data=replace(plan.data, tokenizer=None)), tmp_path / "x")
+        train(replace(plan, data=replace(plan.data, tokenizer=None)), tmp_path / "x")

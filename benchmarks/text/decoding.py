@@ -32,12 +32,12 @@ from torch import Tensor, nn  # noqa: E402
 
 import regard  # noqa: E402
 from regard.core.files import write_text  # noqa: E402
-from regard.data.text.files import read_lines  # noqa: E402
+from regard.data.text.lines import read_lines  # noqa: E402
 from regard.data.text.pairs import pad  # noqa: E402
 from regard.decode import Beam, greedy, write  # noqa: E402
 from regard.parts.linear import packing  # noqa: E402
-from regard.run import Run  # noqa: E402
-from regard.tasks.targets import AT_ONCE, write_targets  # noqa: E402
+from regard.tasks import Run  # noqa: E402
+from regard.tasks.seq2seq.writing import ROWS, write_targets  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
 from learning import machine  # noqa: E402
@@ -139,10 +139,10 @@ MEAN_LENGTH = 15
 
 def _ours(model: nn.Module, sources: list[list[int]], width: int, start: int, end: int) -> list[list[int]]:
     """As `write_targets` does: sorted by length, packed."""
-    batch = AT_ONCE // width
+    batch = ROWS // width
     order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
     answers: list[list[int]] = [[] for _ in sources]
-    with torch.inference_mode(), packing(model, AT_ONCE):
+    with torch.inference_mode(), packing(model, ROWS):
         for first in range(0, len(order), batch):
             rows = order[first : first + batch]
             source, valid = pad([sources[row] for row in rows], start)

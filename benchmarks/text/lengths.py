@@ -25,7 +25,7 @@ import regard  # noqa: E402
 from regard.core.files import write_text  # noqa: E402
 from regard.data.text.pair_files import read_pairs  # noqa: E402
 from regard.decode import Beam  # noqa: E402
-from regard.tasks.scores import signatures, translation_scores  # noqa: E402
+from regard.tasks.seq2seq.scores import signatures, translation_scores  # noqa: E402
 
 Pair = tuple[str, str]
 

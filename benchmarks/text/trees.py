@@ -43,11 +43,14 @@ from regard.data.text.pair_files import read_pairs  # noqa: E402
 from regard.data.text.pairs import Pairs, source_trees  # noqa: E402
 from regard.data.trees.conllu import Parse, read_trees  # noqa: E402
 from regard.parts import NoPosition, Position, ReLU, Shaw, Sinusoid, Tree  # noqa: E402
-from regard.recipes import Plan, classifier, train_classifier, train_translator, translator  # noqa: E402
-from regard.run import Run, load_run  # noqa: E402
 from regard.store import CONFIG  # noqa: E402
-from regard.tasks.classify import label_scores  # noqa: E402
-from regard.tasks.scores import signatures, translation_scores  # noqa: E402
+from regard.tasks import Run, load_run  # noqa: E402
+from regard.tasks.classify.recipe import classifier  # noqa: E402
+from regard.tasks.labels import label_scores  # noqa: E402
+from regard.tasks.plan import Plan  # noqa: E402
+from regard.tasks.seq2seq.scores import signatures, translation_scores  # noqa: E402
+from regard.tasks.training import train  # noqa: E402
+from regard.tasks.translate.recipe import translator  # noqa: E402
 from regard.text import BPE  # noqa: E402
 from regard.train import AdamW, Cosine, Report, evaluate  # noqa: E402
 
@@ -106,7 +109,7 @@ def translation(data: Path, steps: int) -> Study:
         loss = evaluate(run.model, run.task, batches)
         return {"loss": loss, "chrf": scores["chrf"], "bleu": scores["bleu"]}
 
-    return Study("translation", steps, write, plan, train_translator, measure)
+    return Study("translation", steps, write, plan, train, measure)
 
 
 def genre(data: Path, steps: int) -> Study:
@@ -133,7 +136,7 @@ def genre(data: Path, steps: int) -> Study:
             **scores,
         }
 
-    return Study("genre", steps, write, plan, train_classifier, measure)
+    return Study("genre", steps, write, plan, train, measure)
 
 
 def settled(base: Plan, folder: Path, model: Any, seed: int, steps: int, batch: int) -> Plan:

@@ -1,5 +1,6 @@
 """From words on the command line to a verb, and from an error to one line and an exit code."""
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -12,17 +13,20 @@ from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from regard.cli.app import app
 from regard.core.errors import ConfigError, UserError
+from regard.core.machine import COMMAND
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
+    COMMAND.set(tuple(words))
+    show_notes()
     try:
         import_parts()
         code = run_words(words)
-        sys.stdout.flush()  # so that a reader who has gone is noticed here
-    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stdout.flush()  # so that a closed pipe is noticed here
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
@@ -32,6 +36,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         code = complain(error)
     sys.exit(code)
+
+
+def show_notes() -> None:
+    """Messages of the library go to stderr as they are, from the first rank alone; results go to stdout."""
+    logger = logging.getLogger("regard")
+    if os.environ.get("RANK", "0") != "0":
+        logger.setLevel(logging.CRITICAL)
+        return
+    logger.handlers = [_Stderr()]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+class _Stderr(logging.Handler):
+    """Writes to whatever stderr is at the moment, which tests and notebooks replace."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
 
 
 def import_parts() -> None:
@@ -119,7 +141,7 @@ def complain(error: Exception) -> int:
     elif isinstance(error, OSError):
         line, code = f"{error.filename or 'standard output'}: {error.strerror}", 1
     else:
-        line, code = f"this is a fault of regard ({type(error).__name__}: {error}); --debug shows where", 70
-    if line:  # empty: another rank has spoken
+        line, code = f"internal error ({type(error).__name__}: {error}); --debug shows where", 70
+    if line:  # empty: another rank has reported it
         sys.stderr.write("regard: " + " ".join(line.split()) + "\n")
     return code

@@ -1,4 +1,4 @@
-"""The verbs in the order of a day with them, as `regard --help` shows them."""
+"""The verbs in the order of use, as `regard --help` shows them."""
 
 import re
 from collections.abc import Iterator
@@ -7,13 +7,14 @@ from inspect import cleandoc
 from cyclopts import App, Group
 
 from regard.cli.app import app, study, train
+from regard.cli.verbs import USE
 
 RULE = re.compile(r"^-+$")  # under the title of a section of a docstring
 PANELS: dict[str, tuple[str, ...]] = {
-    "Begin": ("demo", "doctor", "completion"),
+    "Start": ("demo", "doctor", "completion"),
     "Make": ("fit", "train", "pretrain"),
-    "Use": ("predict", "explain", "generate", "translate", "summarise", "classify", "fill", "export"),
-    "Look and measure": ("view", "plot", "show", "evaluate", "compare", "study"),
+    "Use": ("predict", "explain", *(verb.__name__ for verb in USE), "export"),
+    "View and evaluate": ("view", "plot", "show", "evaluate", "compare", "study"),
     "Options": ("--help", "--version"),
 }
 

@@ -1,17 +1,17 @@
-"""Verbs about runs as a whole: the demonstration, measuring, showing, shipping."""
+"""Verbs for runs as a whole: the demo, evaluating, showing, exporting."""
 
 from pathlib import Path
 from typing import Any, Literal
 
-import regard
 from regard.cli.app import app
 from regard.cli.tables import evaluate_table
 from regard.core.errors import ConfigError, at_least
+from regard.tasks.options import strings
 
 
 @app.command
 def demo(*, out: Path = Path("runs/demo"), quick: bool = False) -> int:
-    """Read a table, learn to translate dates and learn to write, each with what it looked at: about two minutes.
+    """Predict from a table, train a translator of dates and a language model, and show their attention: two minutes.
 
     Parameters
     ----------
@@ -30,46 +30,49 @@ def evaluate(
     run: Path,
     *files: Path,
     json: bool = False,
-    beam: int = 1,
-    longest: int = 256,
+    beam: int | None = None,
+    max_tokens: int | None = None,
     trees: tuple[Path, ...] = (),
     columns: tuple[str, ...] = (),
 ) -> None:
-    """Measure a run on files that it has not learned from.
+    """Evaluate a run on files that it was not trained on.
 
     Parameters
     ----------
     run
-        Run folder.
+        Run folder, or a Hugging Face folder.
     files
-        Files as in training: running text, labelled texts, images (of idx files and .npz their test part), or for a
-        translator two parallel files or one of pairs;
-        a summariser is compared with the first words of each document. For a table, one with the target in it.
+        Files as in training: running text, labelled texts, images (of idx files and .npz their test split), or for a
+        translator two parallel files or one of pairs; a summariser is compared with the first words of each document.
+        For a table, one file with the target in it.
     json
         Print one JSON object.
     beam
-        Beginnings that a translator or a summariser keeps at every word.
-    longest
-        Most tokens to write for a line.
+        Beam width of a translator or a summariser.
+    max_tokens
+        Maximum number of tokens that a translator or a summariser writes for a line.
     trees
-        CoNLL-U files with the dependency tree of each source, or of each text that has a label.
+        CoNLL-U files with the dependency tree of each source, or of each labelled text.
     columns
-        Names of the columns, as in training, where these files call them otherwise than those did.
+        Names of the columns, as in training, if these files name them differently.
     """
     from regard.decode import Beam
     from regard.loading import holds_table
-    from regard.recipes.measure import measure
+    from regard.tasks.base import EvalOptions
+    from regard.tasks.evaluation import evaluate as evaluate_run
+    from regard.tasks.run import load_run
 
-    at_least(1, beam=beam, longest=longest)
+    at_least(1, beam=beam, max_tokens=max_tokens)
     if not files:
-        raise ConfigError("evaluate: name the files to measure by")
+        raise ConfigError("evaluate: name the files to evaluate on")
     if holds_table(run):
-        others = {"beam": beam != 1, "longest": longest != 256, "trees": trees, "columns": columns}
+        others = {"beam": beam, "max_tokens": max_tokens, "trees": trees, "columns": columns}
         print_scores(evaluate_table(run, files, **others), json)
         return
-    search, beside = Beam(beam) if beam != 1 else None, tuple(map(str, trees))
-    named = tuple(map(str, files))
-    print_scores(measure(regard.load(run), named, longest, beam=search, trees=beside, columns=columns), json)
+    options = EvalOptions(
+        max_tokens=max_tokens, beam=None if beam in (None, 1) else Beam(beam), trees=strings(trees), columns=columns
+    )
+    print_scores(evaluate_run(load_run(run), strings(files), options), json)
 
 
 def print_scores(scores: dict[str, Any], as_json: bool) -> None:
@@ -87,7 +90,7 @@ def print_scores(scores: dict[str, Any], as_json: bool) -> None:
 
 @app.command
 def show(run: Path) -> None:
-    """What a run folder holds: the model, its size, how it was trained, its last scores.
+    """Show what a run folder holds: the model, its size, how it was trained, its last scores.
 
     Parameters
     ----------
@@ -101,7 +104,7 @@ def show(run: Path) -> None:
 
 @app.command
 def export(run: Path, *, to: Literal["huggingface"], out: Path) -> None:
-    """Write a run in another tool's format.
+    """Export a run to the format of another library.
 
     Parameters
     ----------
@@ -114,6 +117,7 @@ def export(run: Path, *, to: Literal["huggingface"], out: Path) -> None:
         New folder to write.
     """
     from regard.interop import export_huggingface
+    from regard.tasks.run import load_run
 
-    architecture = export_huggingface(run, out)
+    architecture = export_huggingface(load_run(run), out)
     print(f"wrote {out}: transformers loads it with {architecture}.from_pretrained({str(out)!r})")

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from regard.cli.app import Changes, study
-from regard.cli.run_options import columns_setting
+from regard.cli.app import study
 from regard.core.errors import at_least
 from regard.core.machine import end_with_parent
+from regard.tasks.options import Changes, columns_setting
 
 
 class StderrHandler(logging.Handler):

@@ -12,9 +12,9 @@ from regard.cli.app import app
 from regard.core.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
-    from regard.view.recording import ViewInput
+    from regard.tasks.recording import ViewInput
+    from regard.view.open_run import OpenRun
     from regard.view.session import Session
-    from regard.view.shown import OpenRun
 
 Cells = Annotated[tuple[str, ...], Parameter(name="--cell")]
 
@@ -158,7 +158,7 @@ def check_export(path: Path | None) -> None:
 def open_all(paths: tuple[Path, ...], trees: tuple[Path, ...]) -> "list[OpenRun]":
     """The runs, each with the dependency trees in which it finds that of its input."""
     from regard.data.trees.conllu import read_trees
-    from regard.view.shown import OpenRun
+    from regard.view.open_run import OpenRun
 
     parses = read_trees(trees) if trees else ()
     open_runs = [OpenRun(path, parses) for path in paths]
@@ -189,7 +189,7 @@ def runs_in(path: Path) -> list[Path]:
 
 
 def read_input(text: str | None, target: str | None, cells: tuple[str, ...]) -> "ViewInput | None":
-    from regard.view.recording import ViewInput
+    from regard.tasks.recording import ViewInput
 
     if target is not None and text is None:
         raise ConfigError("--target: needs the --input that it is the target of")
@@ -208,8 +208,8 @@ def read_input(text: str | None, target: str | None, cells: tuple[str, ...]) -> 
 
 def as_image(view_input: "ViewInput", runs: "Sequence[OpenRun]") -> "ViewInput":
     """The input, read as an image file if one of the runs is a model of images."""
-    from regard.view.image_file import read_image_file
-    from regard.view.recording import ViewInput
+    from regard.tasks.image.image_file import read_image_file
+    from regard.tasks.recording import ViewInput
 
     if view_input.row is not None or not any(run.describe()["kind"] == "image" for run in runs):
         return view_input

@@ -1,4 +1,4 @@
-"""The bytes of a file, plain or packed with .gz, .xz or .zst. One that is missing or damaged is named."""
+"""The bytes of a file, plain or compressed (.gz, .xz, .zst). Errors name the file."""
 
 import gzip
 import io
@@ -11,27 +11,27 @@ from pathlib import Path
 
 from regard.core.errors import UserError
 
-PACKED = (".gz", ".xz", ".zst")
+COMPRESSED = (".gz", ".xz", ".zst")
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[io.BufferedIOBase]:
-    """The unpacked bytes of a file; a damaged or missing one is named."""
+def open_decompressed(path: Path) -> Iterator[io.BufferedIOBase]:
+    """The decompressed bytes of a file."""
     try:
-        with _unpacked(path) as file:
+        with _decompressed(path) as file:
             yield file
     except IsADirectoryError:
         raise UserError(f"{path}: is a folder; a file is needed") from None
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
         raise UserError(f"{path}: is damaged ({error})") from None
     except OSError as error:
-        if error.errno is None:  # pyarrow's way to say that it cannot unpack
+        if error.errno is None:  # pyarrow reports a decompression failure this way
             raise UserError(f"{path}: is damaged ({error})") from None
-        raise UserError(f"{path}: cannot be read ({error.strerror}){_neighbour(path)}") from None
+        raise UserError(f"{path}: cannot be read ({error.strerror}){_similar_name(path)}") from None
 
 
-def _neighbour(path: Path) -> str:
-    """The file beside it whose name is nearly the same, if this one is absent."""
+def _similar_name(path: Path) -> str:
+    """A hint at a file in the same folder whose name is almost the same, if this one does not exist."""
     with suppress(OSError):
         if not path.exists():
             near = get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1, cutoff=0.8)
@@ -39,19 +39,19 @@ def _neighbour(path: Path) -> str:
     return ""
 
 
-def packing_of(path: Path) -> str:
-    """The suffix that says how it is packed, or nothing."""
+def compression_of(path: Path) -> str:
+    """The suffix that names the compression, or an empty string."""
     suffix = path.suffix.lower()
-    return suffix if suffix in PACKED else ""
+    return suffix if suffix in COMPRESSED else ""
 
 
-def _unpacked(path: Path) -> io.BufferedIOBase:
-    packing = packing_of(path)
-    if packing == ".gz":
+def _decompressed(path: Path) -> io.BufferedIOBase:
+    compression = compression_of(path)
+    if compression == ".gz":
         return gzip.GzipFile(path)
-    if packing == ".xz":
+    if compression == ".xz":
         return lzma.LZMAFile(path)
-    if packing == ".zst":
+    if compression == ".zst":
         import pyarrow
 
         return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))

@@ -1,6 +1,6 @@
-"""Ahead: the next batch is made in a thread of its own while a step is computed.
+"""Prefetching: the next batch is prepared in a background thread while the current step runs.
 
-A batch depends on the number of its step alone, so nothing can come in another order because of it.
+A batch depends on its step number alone, so prefetching cannot change the order of the data.
 """
 
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from typing import Any
 from regard.core.batches import Batches
 
 
-class Ahead:
+class Prefetch:
     def __init__(self, data: Batches):
         self.data, self.fixed_shape = data, data.fixed_shape
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ahead")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="prefetch")
         self._next: tuple[int, Future[Any]] | None = None
 
-    def __enter__(self) -> "Ahead":
+    def __enter__(self) -> "Prefetch":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""What a person sees while many things are read: one live count in a terminal, a plain line now and then in a log."""
+"""Progress of a long read: a live count in a terminal, an occasional line in a log file."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -7,22 +7,22 @@ from typing import TypeVar
 
 from rich.console import Console
 
-LIVE_SECONDS, QUIET_SECONDS = 0.1, 10  # between what is told in a terminal, and in a log
-Thing = TypeVar("Thing")
+TERMINAL_SECONDS, LOG_SECONDS = 0.1, 10  # between two updates
+Item = TypeVar("Item")
 
 
-def counted(things: Iterable[Thing], what: str) -> Iterator[Thing]:
-    """The same things; what takes less than a moment is not spoken of."""
+def progress(items: Iterable[Item], label: str) -> Iterator[Item]:
+    """Yield the items and report their count; a quick loop reports nothing."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    live = console.status(what) if console.is_terminal else None
-    between, told = LIVE_SECONDS if live else QUIET_SECONDS, time.monotonic()
+    live = console.status(label) if console.is_terminal else None
+    interval, last = TERMINAL_SECONDS if live else LOG_SECONDS, time.monotonic()
     with live or nullcontext():
-        for number, thing in enumerate(things, 1):
-            yield thing
-            if time.monotonic() - told < between:
+        for number, item in enumerate(items, 1):
+            yield item
+            if time.monotonic() - last < interval:
                 continue
-            told = time.monotonic()
+            last = time.monotonic()
             if live:
-                live.update(f"{what}: {number:,}")
+                live.update(f"{label}: {number:,}")
             else:
-                console.print(f"{what}: {number:,}")
+                console.print(f"{label}: {number:,}")

@@ -1,4 +1,4 @@
-"""Rows held out to measure by: drawn at random, the same ones each time."""
+"""A validation split drawn at random from the training rows, the same one each time."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -8,12 +8,12 @@ import torch
 from regard.core.machine import seed_for
 
 
-def held_out(labels: Sequence[Hashable], part: float) -> list[int]:
-    """The numbers of the rows drawn apart; every label keeps a row to be learned from."""
-    dice = torch.Generator().manual_seed(seed_for("held out"))
-    left, apart = Counter(labels), set[int]()
-    for number in torch.randperm(len(labels), generator=dice).tolist():
-        if len(apart) < max(1, round(part * len(labels))) and left[labels[number]] > 1:
+def validation_rows(labels: Sequence[Hashable], fraction: float) -> list[int]:
+    """The indices of the rows held out for validation; every label keeps at least one training row."""
+    generator = torch.Generator().manual_seed(seed_for("held out"))
+    left, chosen = Counter(labels), set[int]()
+    for number in torch.randperm(len(labels), generator=generator).tolist():
+        if len(chosen) < max(1, round(fraction * len(labels))) and left[labels[number]] > 1:
             left[labels[number]] -= 1
-            apart.add(number)
-    return sorted(apart)
+            chosen.add(number)
+    return sorted(chosen)

@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 from rich.console import Console
 
 from regard.demo.dates import EXAMPLE
+from regard.view.open_run import OpenRun
 from regard.view.server import bind, serve
 from regard.view.session import Session
-from regard.view.shown import OpenRun
 
 HOST = "127.0.0.1"
 

@@ -6,10 +6,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from regard.data.text.dates import Pair
-from regard.recipes import dates, dates_quick, share_right, train_translator
-from regard.run import Run, load_run
-from regard.tasks.targets import attention
+from regard.data.text.pairs import Pair
+from regard.tasks import Run, load_run
+from regard.tasks.seq2seq.alignment import attention
+from regard.tasks.training import train
+from regard.tasks.translate.recipe import dates, dates_quick
+from regard.tasks.translate.task import exact_match
 from regard.view import alignment
 
 EXAMPLE = "am 3. Oktober 1990"
@@ -23,7 +25,7 @@ def show(out: Path, quick: bool, console: Console) -> int:
     for written, iso in pairs["train"][:3]:
         console.print(f"    {escape(written)}  →  {iso}")
     console.print("and is tested on days that it has never seen, in any language.\n")
-    report = train_translator(plan, place, overwrite=True)
+    report = train(plan, place, overwrite=True)
     if report.stopped_by:
         return 128 + report.stopped_by
     run = load_run(place)
@@ -37,7 +39,7 @@ def show_answers(run: Run, test: list[Pair], console: Console) -> None:
     for (written, iso), answer in zip(test[:SHOWN], run.translate([one for one, _ in test[:SHOWN]]), strict=True):
         table.add_row(escape(written), escape(answer), "✓" if answer == iso else f"✗ {iso}")
     console.print("", table)
-    console.print(f"\n[bold]{share_right(run, test):.1%}[/] of {len(test):,} held-out dates are exactly right.\n")
+    console.print(f"\n[bold]{exact_match(run, test):.1%}[/] of {len(test):,} held-out dates are exactly right.\n")
 
 
 def show_alignment(run: Run, place: Path, console: Console) -> None:

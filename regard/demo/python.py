@@ -12,8 +12,10 @@ from regard.core.files import write_text
 from regard.data.text.corpus import Corpus
 from regard.decode import Sampling
 from regard.models import GPT
-from regard.recipes import Plan, language, train_language_model
-from regard.run import load_run
+from regard.tasks import load_run
+from regard.tasks.lm.recipe import language_model
+from regard.tasks.plan import Plan
+from regard.tasks.training import train
 
 CHARACTERS = 600_000  # to learn from, at most
 PROMPT = "def "
@@ -27,7 +29,7 @@ def show(out: Path, quick: bool, console: Console) -> int:
         f"{len(text):,} characters of Python's standard library, one character after the other: which is next?"
     )
     console.print("Everything, from letters to indentation, it has to find out by itself.\n")
-    report = train_language_model(plan(file, quick), place, overwrite=True)
+    report = train(plan(file, quick), place, overwrite=True)
     if report.stopped_by:
         return 128 + report.stopped_by
     run = load_run(place)
@@ -41,12 +43,12 @@ def show(out: Path, quick: bool, console: Console) -> int:
 
 def plan(file: Path, quick: bool) -> Plan:
     """The usual recipe with a smaller model and less time."""
-    usual = language((str(file),))
+    usual = language_model((str(file),))
     assert isinstance(usual.data, Corpus)
     assert isinstance(usual.model, GPT)
     return replace(
         usual,
-        data=replace(usual.data, length=128, valid_share=0.05),
+        data=replace(usual.data, length=128, valid_fraction=0.05),
         model=replace(usual.model, width=128, layers=4, dropout=0.0),
         training=replace(usual.training, minutes=0.05 if quick else 0.6, eval_every=100),
     )

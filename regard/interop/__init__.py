@@ -1,46 +1,60 @@
-"""Other tools' folders, in and out."""
+"""Other libraries' folders, in and out."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
+
+from torch import nn
 
 from regard.core.errors import UserError
 from regard.core.files import read_json
 from regard.interop.folder import has_file
-from regard.interop.image_task import image_task, write_image_task
+from regard.interop.pixels import read_pixels, write_pixels
 from regard.interop.tokenizer import read_tokenizer
-from regard.models import BERT, ClassifierHead, Model, ViT
-from regard.parts.positions import Learned
-from regard.run import Run, load_run
+from regard.models import Model, ViT
 from regard.store import CONFIG, TOKENIZER
-from regard.tasks import Classify, ClassifyImages, Task
+from regard.store.loaded import Loaded, load_model
 from regard.text import Tokenizer
 
 
-def load(path: str | Path) -> Run:
-    """A trained model, ready to use, from a run folder or a Hugging Face folder."""
+@runtime_checkable
+class Exportable(Protocol):
+    """A loaded run, as far as an export needs it; its task may have labels, a length, and a way to read images."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def config(self) -> Model: ...
+
+    @property
+    def model(self) -> nn.Module: ...
+
+    @property
+    def extra(self) -> Mapping[str, Any]: ...
+
+    @property
+    def task(self) -> Any: ...
+
+
+def load(path: str | Path) -> Loaded:
+    """A model with its weights, from a run folder or a Hugging Face folder."""
     path = Path(path)
-    if (path / CONFIG).exists():
-        return load_run(path)
+    return load_model(path) if (path / CONFIG).exists() else read_folder(path)
+
+
+def read_folder(path: Path) -> Loaded:
+    """The model of another library's folder."""
     if has_file(path, "config.json"):
         from regard.interop import huggingface
 
-        found = huggingface.read(path)
-        task = _task(path, found.config, found.extra)
-        tokenizer, lacking = _tokenizer(path, found.config)
-        return Run(path, found.config, found.model, task, tokenizer, {**found.extra, **lacking})
+        imported = huggingface.read(path)
+        tokenizer, lacking = _tokenizer(path, imported.config)
+        pixels = {"pixels": read_pixels(path, imported.config)} if isinstance(imported.config, ViT) else {}
+        return Loaded(path, imported.config, imported.model, tokenizer, {**imported.extra, **lacking, **pixels})
     if not path.is_dir():
         raise UserError(f"{path}: {'is a file, and no' if path.exists() else 'there is no such'} folder")
     raise UserError(f"{path}: is neither a run folder ({CONFIG}) nor a Hugging Face folder (config.json)")
-
-
-def _task(path: Path, config: Model, extra: Mapping[str, Any]) -> Task | None:
-    """What the folder's model was trained for, where that is to name labels."""
-    if isinstance(config, ViT):
-        return image_task(path, config, extra)
-    if isinstance(config, BERT) and isinstance(config.head, ClassifierHead) and isinstance(config.position, Learned):
-        return Classify(labels=tuple(extra["id2label"].values()), longest=config.position.length)
-    return None
 
 
 def _tokenizer(path: Path, config: Model) -> tuple[Tokenizer | None, dict[str, str]]:
@@ -53,20 +67,19 @@ def _tokenizer(path: Path, config: Model) -> tuple[Tokenizer | None, dict[str, s
         return None, {"no_tokenizer": str(error)}
 
 
-def export_huggingface(run: Path, out: Path) -> str:
-    """A run folder as a Hugging Face folder; gives the class of `transformers` that its model is one of."""
+def export_huggingface(run: Exportable, out: Path) -> str:
+    """Write a run as a Hugging Face folder; returns the class of `transformers` that loads it."""
     from regard.interop import huggingface
 
-    loaded = load(run)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: already exists; choose a new folder")
-    tokenizer = run / TOKENIZER
-    extra = dict(loaded.extra)
-    if isinstance(loaded.task, Classify | ClassifyImages):
-        extra["id2label"] = dict(enumerate(loaded.task.labels))
-    if isinstance(loaded.task, Classify):
-        extra["longest"] = loaded.task.longest
-    huggingface.write(loaded.config, loaded.model, out, tokenizer if tokenizer.exists() else None, extra)
-    if isinstance(loaded.task, ClassifyImages) and isinstance(loaded.config, ViT):
-        write_image_task(out, loaded.config, loaded.task)
+    tokenizer, settings = run.path / TOKENIZER, vars(run.task) if run.task is not None else {}
+    extra = dict(run.extra)
+    if settings.get("labels"):
+        extra["id2label"] = dict(enumerate(settings["labels"]))
+    if "max_length" in settings:
+        extra["longest"] = settings["max_length"]
+    huggingface.write(run.config, run.model, out, tokenizer if tokenizer.exists() else None, extra)
+    if isinstance(run.config, ViT) and "mean" in settings:
+        write_pixels(out, run.config, settings)
     return str(read_json(out / "config.json")["architectures"][0])

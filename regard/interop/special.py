@@ -14,7 +14,7 @@ from tokenizers.processors import TemplateProcessing
 from regard.core.errors import UserError
 from regard.core.files import write_text
 from regard.interop.folder import read_json
-from regard.text import Gaps, Tokenizer
+from regard.text import MaskFilling, Tokenizer
 
 ROLES = {
     "bos": ("<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "<|endoftext|>"),
@@ -66,7 +66,9 @@ def _framed(data: dict[str, Any], ours: Tokenizer) -> dict[str, Any]:
     data = json.loads(engine.to_str())
     for token in data["added_tokens"]:
         if token["content"] in ROLES["mask"]:
-            token["lstrip"] = Gaps(ours).words  # the space before a gap belongs to the word that is missing
+            token["lstrip"] = MaskFilling(
+                ours
+            ).marks_words  # the space before a gap belongs to the word that is missing
     return data
 
 

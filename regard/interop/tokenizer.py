@@ -15,7 +15,7 @@ from regard.core.errors import UserError
 from regard.interop.folder import file_in, has_file, one_line, read_json
 from regard.interop.special import ROLES
 from regard.models import BERT, GPT, Model, Transformer
-from regard.text import Roles, Tokenizer
+from regard.text import SpecialTokens, Tokenizer
 
 JSON, MERGES = "tokenizer.json", ("vocab.json", "merges.txt")
 WORDS = "vocab.txt"
@@ -108,7 +108,7 @@ def _with_special(engine: Engine, beside: Beside) -> Engine:
     return engine
 
 
-def _roles(engine: Engine, config: Model, beside: Beside, vocab: int) -> Roles:
+def _roles(engine: Engine, config: Model, beside: Beside, vocab: int) -> SpecialTokens:
     def found(*roles: str) -> list[int]:
         """The tokens of the first of these roles that a file or custom names, where the model has them."""
         for role in roles:
@@ -129,7 +129,7 @@ def _roles(engine: Engine, config: Model, beside: Beside, vocab: int) -> Roles:
         start = [*found("decoder_start"), pad][0]  # as T5 and Marian do where they do not say
     else:
         start = [*found("bos"), end][0]
-    return Roles(pad, start, end, tuple(ends), _before(engine) if isinstance(config, GPT) else ())
+    return SpecialTokens(pad, start, end, tuple(ends), _before(engine) if isinstance(config, GPT) else ())
 
 
 def _candidates(role: str, engine: Engine, beside: Beside) -> Iterator[list[int]]:

@@ -15,11 +15,11 @@ from torch import Tensor
 from regard.core.errors import ConfigError
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
+from regard.tables.network.in_context_loss import quantile_levels
 from regard.tables.reader import Looks, Reader, Shared
 from regard.tables.sharpness import best_power, sharpened
 from regard.tables.tune import tune
 from regard.tables.views import MOST_ROWS, Table
-from regard.tasks.read_table import quantile_levels
 from regard.train import DivergedError
 
 FEWEST_HELD_OUT = 12  # rows: fewer tell nothing, and those that are left teach less than they say when they are read

@@ -27,10 +27,10 @@ from regard.models import NPT
 from regard.models.npt import Between, NPTModel
 from regard.parts.cache import KVCache
 from regard.parts.taps import listen
+from regard.tables.network.in_context_loss import quantile_levels
+from regard.tables.network.masked_cells import CellBatch, MaskedCellsObjective
 from regard.tables.train_here import train_here
 from regard.tables.views import Table
-from regard.tasks.fill_cells import CellBatch, FillCells
-from regard.tasks.read_table import quantile_levels
 from regard.train import WSD, AdamW, Training
 
 FEWEST_ROWS, MOST_ROWS, MOST_CELLS = 64, 1024, 24_000  # of a step
@@ -200,7 +200,7 @@ def own_network(
     if maskings.steps < FEWEST_STEPS:
         told = f"there is time for {maskings.steps} steps only, which teach next to nothing; raise time_limit"
         warnings.warn(f"mode trained: {told}", ConvergenceWarning, stacklevel=2)
-    train_here(model, FillCells(), maskings, training)
+    train_here(model, MaskedCellsObjective(), maskings, training)
     chance = torch.Generator().manual_seed(seed_for("shown", seed))
     shown = torch.randperm(len(prepared.cells), generator=chance)[: SHOWN * maskings.at_once]
     return OwnNetwork(model, prepared, shown, _errors(model, prepared, table, spared, shown))
@@ -227,7 +227,7 @@ def _paced(model: NPTModel, maskings: Maskings, seconds: float) -> Maskings:
 
 def _seconds_of_a_step(model: NPTModel, maskings: Maskings) -> float:
     began = time.monotonic()
-    FillCells().loss(model, maskings.batch(0)).total.backward()
+    MaskedCellsObjective().loss(model, maskings.batch(0)).total.backward()
     return time.monotonic() - began
 
 

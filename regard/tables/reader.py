@@ -13,8 +13,8 @@ from regard.closed_form import ClosedForms
 from regard.core.machine import seed_for
 from regard.models.in_context import Context, InContextModel, fit_closed_forms
 from regard.tables.neighbourhoods import MOST_PLACES, Neighbourhoods, find_neighbourhoods
+from regard.tables.network.in_context_loss import smooth_probabilities
 from regard.tables.views import Table, View, draw_view, rows_at_once
-from regard.tasks.read_table import class_chances
 
 CELLS_AT_ONCE = 60_000  # answered in one pass, which bounds memory
 MOST_KEPT = 24  # parts of a table that are kept once they were read
@@ -173,7 +173,7 @@ class Reader:
     def _plain(self, view: View, answer: Tensor) -> Tensor:
         """An answer of the network in the words of the table."""
         if view.scale is None:
-            return class_chances(answer, self.table.classes)[:, view.order.argsort()]
+            return smooth_probabilities(answer, self.table.classes)[:, view.order.argsort()]
         quantiles = view.scale.back(answer[:, 1:].sort(-1).values)
         straight = len(view.scale.numbers) == 2
         # On a bent scale the mean lies elsewhere; even quantiles have it as their mean.

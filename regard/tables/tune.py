@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
+from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.data.tables.batch import TableBatch, TableGroups
 from regard.models.in_context import COLUMN_CODE, InContextModel
+from regard.tables.network.in_context_loss import InContextObjective
 from regard.tables.target import Scale
 from regard.tables.train_here import train_here
 from regard.tables.views import MOST_COLUMNS, Table, draw_view
-from regard.tasks import Batch, ReadTable
 from regard.train import AdamW, Cosine, Training
 
 CELLS = 12_000  # of a step
@@ -85,5 +86,5 @@ def tune(model: InContextModel, table: Table, held_out: Table, seconds: float, s
         seed=seed,
     )
     splits = Splits(table, seed, held_out)
-    train_here(own, ReadTable(), splits, training, splits)
+    train_here(own, InContextObjective(), splits, training, splits)
     return own

@@ -1,28 +1,50 @@
-"""The tasks. `Task` is their table: the run folder and the trainer read it."""
+"""The tasks, one folder each: data, loss, scores, answers, recording, recipe and verbs of one job.
 
-from regard.core.batches import Batch, Batches, Loss
-from regard.tasks.classify import Classify
-from regard.tasks.classify_images import ClassifyImages
-from regard.tasks.fill import FillMasked
-from regard.tasks.fill_cells import FillCells
-from regard.tasks.language import LanguageModel
-from regard.tasks.read_table import ReadTable
-from regard.tasks.summarise import Summarise
-from regard.tasks.translate import Translate
+`union.py` is their table. The command line reads the verbs before anything heavy is imported, so the names of this
+package are imported on demand.
+"""
 
-Task = Translate | Summarise | LanguageModel | FillMasked | Classify | ClassifyImages | ReadTable | FillCells
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regard.tasks.base import Run, Task
+    from regard.tasks.evaluation import evaluate
+    from regard.tasks.plan import Plan
+    from regard.tasks.run import load_run, save_run
+    from regard.tasks.training import train
+    from regard.tasks.union import (
+        AnyTask,
+        Classify,
+        ClassifyImages,
+        InContextTables,
+        LanguageModel,
+        MaskedCells,
+        MaskedLM,
+        Summarise,
+        Translate,
+    )
+
+_HOME = {
+    "base": ("Run", "Task"),
+    "evaluation": ("evaluate",),
+    "plan": ("Plan",),
+    "run": ("load_run", "save_run"),
+    "training": ("train",),
+    "union": (
+        "AnyTask", "Classify", "ClassifyImages", "InContextTables", "LanguageModel", "MaskedCells", "MaskedLM",
+        "Summarise", "Translate",
+    ),
+}  # fmt: skip
 
 __all__ = [
-    "Batch",
-    "Batches",
-    "Classify",
-    "ClassifyImages",
-    "FillCells",
-    "FillMasked",
-    "LanguageModel",
-    "Loss",
-    "ReadTable",
-    "Summarise",
-    "Task",
-    "Translate",
-]
+    "AnyTask", "Classify", "ClassifyImages", "InContextTables", "LanguageModel", "MaskedCells", "MaskedLM", "Plan",
+    "Run", "Summarise", "Task", "Translate", "evaluate", "load_run", "save_run", "train",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOME.items():
+        if name in names:
+            return getattr(import_module(f"regard.tasks.{module}"), name)
+    raise AttributeError(f"module 'regard.tasks' has no attribute {name!r}")

@@ -1,20 +1,21 @@
 """Text to tokens and back."""
 
-from regard.text.gaps import GAP, Gaps
-from regard.text.kinds import BPE, Auto, Bytes, Characters, Given, Tokenizing, Unigram, WordPiece
-from regard.text.tokenizer import Roles, Tokenizer
+from regard.text.config import BPE, Auto, Bytes, Characters, TokenizerConfig, TokenizerFile, Unigram, WordPiece
+from regard.text.mask_filling import MASK_PLACEHOLDER, MaskFilling
+from regard.text.tokenizer import SpecialTokens, Tokenizer, check_vocab
 
 __all__ = [
     "BPE",
-    "GAP",
+    "MASK_PLACEHOLDER",
     "Auto",
     "Bytes",
     "Characters",
-    "Gaps",
-    "Given",
-    "Roles",
+    "MaskFilling",
+    "SpecialTokens",
     "Tokenizer",
-    "Tokenizing",
+    "TokenizerConfig",
+    "TokenizerFile",
     "Unigram",
     "WordPiece",
+    "check_vocab",
 ]

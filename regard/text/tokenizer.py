@@ -1,4 +1,4 @@
-"""Tokenizers: text to numbers and back, on the `tokenizers` library."""
+"""Tokenizers: text to token ids and back, on the `tokenizers` library."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,76 +7,78 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer as Engine
 
-from regard.core.errors import UserError
+from regard.core.errors import ConfigError, UserError
 from regard.core.files import write_text
 
 PAD, START, END, UNKNOWN, MASK = "<pad>", "<s>", "</s>", "<unk>", "<mask>"
 SPECIAL = [PAD, START, END, UNKNOWN, MASK]
-# What the tokenizers of BERT folders call the same tokens.
-ALSO = {PAD: "[PAD]", START: "[CLS]", END: "[SEP]", UNKNOWN: "[UNK]", MASK: "[MASK]"}
+BERT_NAMES = {PAD: "[PAD]", START: "[CLS]", END: "[SEP]", UNKNOWN: "[UNK]", MASK: "[MASK]"}
 
 
 @dataclass(frozen=True)
-class Roles:
-    """Which tokens fill up, begin and end a text, in a tokenizer whose names for them are not ours."""
+class SpecialTokens:
+    """The ids of the special tokens, for a tokenizer that has other names for them."""
 
     pad: int
     start: int
     end: int
-    also_end: tuple[int, ...] = ()  # what else a writer stops at
-    before: tuple[int, ...] = ()  # what stands before every text that a writer goes on from
+    extra_ends: tuple[int, ...] = ()  # other tokens that end generation
+    prefix: tuple[int, ...] = ()  # tokens before every prompt
 
 
 class Tokenizer:
-    def __init__(self, engine: Engine, roles: Roles | None = None):
+    def __init__(self, engine: Engine, special: SpecialTokens | None = None):
         self.engine = engine
-        self.engine.encode_special_tokens = True  # "<s>" in a user's text is three characters, not a command
+        self.engine.encode_special_tokens = True  # "<s>" in a user's text is text, not a special token
         self.engine.no_padding()  # batches are padded where they are made
         self.engine.no_truncation()
-        roles = roles or Roles(self._id(PAD), self._id(START), self._id(END))
-        self.pad, self.start, self.end = roles.pad, roles.start, roles.end
-        self.ends, self.before = frozenset((roles.end, *roles.also_end)), roles.before
+        special = special or SpecialTokens(self._id(PAD), self._id(START), self._id(END))
+        self.pad, self.start, self.end = special.pad, special.start, special.end
+        self.ends, self.prefix = frozenset((special.end, *special.extra_ends)), special.prefix
 
     @property
     def mask(self) -> int:
-        """The token that hides a word."""
+        """The mask token of masked language models."""
         return self._id(MASK)
 
     def count_unknown(self, tokens: Sequence[int] | np.ndarray) -> int:
-        """How many of these stand for something that the tokenizer has never seen; one of bytes knows everything."""
-        known = (self.engine.token_to_id(name) for name in (UNKNOWN, ALSO[UNKNOWN]))
-        return sum(int(np.count_nonzero(np.asarray(tokens) == number)) for number in known if number is not None)
+        """How many of these are the unknown token; byte-level tokenizers have none."""
+        ids = (self.engine.token_to_id(name) for name in (UNKNOWN, BERT_NAMES[UNKNOWN]))
+        return sum(int(np.count_nonzero(np.asarray(tokens) == number)) for number in ids if number is not None)
 
     @property
     def special(self) -> list[int]:
-        """Tokens that no text is made of."""
+        """Tokens that never come from text."""
         return [number for number, token in self.engine.get_added_tokens_decoder().items() if token.special]
 
     @property
     def vocab(self) -> int:
-        """One more than the highest number of a token: tokenizers of others' making leave some numbers out."""
+        """The size of the vocabulary: the highest token id plus one, since some tokenizers skip ids."""
         return 1 + max(self.engine.get_vocab().values(), default=-1)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        _check_several(texts)
         return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def prompt(self, text: str) -> list[int]:
-        """What a writer goes on from; a text begins where another ended."""
-        return [*self.before, *self.encode([text])[0]] or [self.end]
+        """The tokens that generation continues; an empty prompt is an end token, after which a new text begins."""
+        return [*self.prefix, *self.encode([text])[0]] or [self.end]
 
-    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """The characters of its text that each token was cut from: the first, and the one after the last."""
+    def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The characters of its text that each token stands for: the first, and the one after the last."""
+        _check_several(texts)
         return [encoding.offsets for encoding in self.engine.encode_batch(list(texts), add_special_tokens=False)]
 
     def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
-        return self.engine.decode_batch([list(row) for row in tokens], skip_special_tokens=True)
+        texts: list[str] = self.engine.decode_batch([list(row) for row in tokens], skip_special_tokens=True)
+        return texts
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
-        """Each token as it is written, for pictures."""
+        """Each token as the vocabulary writes it, for display."""
         return [self.engine.id_to_token(token) or UNKNOWN for token in tokens]
 
     def is_byte(self, token: int) -> bool:
-        """Whether it is one byte of a character that has no token, as the Llama kind writes them: <0x0A>."""
+        """Whether it is one byte of a character outside the vocabulary, as in Llama: <0x0A>."""
         piece = self.engine.id_to_token(token) or ""
         return len(piece) == 6 and piece.startswith("<0x")
 
@@ -93,8 +95,8 @@ class Tokenizer:
             raise UserError(f"{path}: is not a tokenizer ({error})") from None
 
     @staticmethod
-    def adopt(path: Path) -> "Tokenizer":
-        """A tokenizer.json of any making; the special tokens that it lacks are added to it."""
+    def load_external(path: Path) -> "Tokenizer":
+        """A tokenizer.json of another tool; missing special tokens are added."""
         if not path.is_file():
             raise UserError(f"{path}: there is no such file; a tokenizer.json is needed")
         try:
@@ -102,13 +104,28 @@ class Tokenizer:
         except Exception as error:
             raise UserError(f"{path}: is not a tokenizer ({error})") from None
         known = engine.get_vocab()
-        engine.add_special_tokens([token for token in SPECIAL if token not in known and ALSO[token] not in known])
+        engine.add_special_tokens([token for token in SPECIAL if token not in known and BERT_NAMES[token] not in known])
         return Tokenizer(engine)
 
     def _id(self, token: str) -> int:
-        number = self.engine.token_to_id(token)
+        number: int | None = self.engine.token_to_id(token)
         if number is None:
-            number = self.engine.token_to_id(ALSO[token])
+            number = self.engine.token_to_id(BERT_NAMES[token])
         if number is None:
-            raise UserError(f"the tokenizer has no token {token!r}; it must hold {', '.join(SPECIAL)}")
+            raise UserError(f"the tokenizer has no token {token!r}; it needs {', '.join(SPECIAL)}")
         return number
+
+
+def check_vocab(vocab: int, tokenizer: Tokenizer) -> None:
+    """Refuse a model with fewer embeddings than the tokenizer has tokens."""
+    if vocab < tokenizer.vocab:
+        raise ConfigError(
+            f"model.vocab: {vocab:,} is smaller than the tokenizer's vocabulary of {tokenizer.vocab:,} tokens; "
+            f"remove the setting, or make it at least {tokenizer.vocab:,}"
+        )
+
+
+def _check_several(texts: Sequence[str]) -> None:
+    """A string is a sequence of strings too, so a single one would be encoded letter by letter."""
+    if isinstance(texts, str):
+        raise ConfigError("texts: a list of strings is needed, not one string; write [text]")

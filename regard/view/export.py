@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from regard.core.errors import UserError
+from regard.tasks.recording import ViewInput
 from regard.view.page import page_files
-from regard.view.recording import ViewInput
 from regard.view.session import Session
 
 MAX_BYTES = 64 * 2**20  # of data in a file that browsers still open easily

@@ -8,7 +8,7 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from regard.view.image_file import MAX_BYTES as MAX_IMAGE_BYTES
+from regard.tasks.image.image_file import MAX_BYTES as MAX_IMAGE_BYTES
 
 # bytes by content type; HTML forms of other sites can send neither type
 MAX_BYTES = {"application/json": 4 * 2**20, "application/octet-stream": MAX_IMAGE_BYTES}

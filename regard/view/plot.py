@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Literal
 
 from regard.core.errors import ConfigError
 from regard.loading import holds_table
-from regard.run import Run
+from regard.tasks import Run
+from regard.tasks.recording import Recording, ViewInput
 from regard.view import figures
+from regard.view.open_run import ONLY_CURVES, OpenRun
 from regard.view.pictures.alignment import attends_to_source
 from regard.view.pictures.groups import short_names
 from regard.view.pictures.positions import positions_of
-from regard.view.record import ONLY_CURVES
-from regard.view.recording import Recording, ViewInput
 from regard.view.row_explanation import RowExplanation
-from regard.view.shown import OpenRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from regard.core.errors import UserError
+from regard.tasks.recording import ViewInput
 from regard.view.guard import HEADERS, refusal
 from regard.view.page import page_files
-from regard.view.recording import ViewInput
 from regard.view.session import Session
 
 MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -12,7 +12,7 @@ from regard.tables import NPTClassifier, NPTRegressor
 from regard.tables.cells import is_gap
 from regard.tables.column import Column
 from regard.tables.predictions import in_words, tell
-from regard.view.recording import ViewInput
+from regard.tasks.recording import ViewInput
 
 TOP = 12  # training rows that are shown
 MAX_CHOICES = 200  # categories that a drop-down list offers

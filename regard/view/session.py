@@ -10,7 +10,9 @@ from dataclasses import asdict
 from typing import Any
 
 from regard.core.errors import UserError
-from regard.view.image_file import ImageFile, image_file
+from regard.tasks.image.image_file import ImageFile, image_file
+from regard.tasks.recording import Recording, ViewInput
+from regard.view.open_run import OpenRun
 from regard.view.pictures import (
     alignment_picture,
     head_picture,
@@ -23,9 +25,7 @@ from regard.view.pictures import (
 from regard.view.pictures.alignment import attends_to_source
 from regard.view.pictures.attention import summarise_map
 from regard.view.pictures.groups import short_names
-from regard.view.recording import Recording, ViewInput
 from regard.view.row_explanation import RowExplanation
-from regard.view.shown import OpenRun
 
 RECORDING_BYTES = 2**31  # of attention weights kept in memory; the least recently used recordings are dropped first
 IMAGE_BYTES = 2**28  # of uploaded images kept in memory

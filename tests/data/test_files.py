@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from regard.core.errors import UserError
 from regard.data.text.corpus import Corpus
-from regard.data.text.files import Fields, read_lines, read_rows, read_text
+from regard.data.text.files import Fields, read_rows, read_text
+from regard.data.text.lines import read_lines
 from regard.data.text.tokens import read_tokens
 from regard.data.text.windows import Windows
 from regard.text import BPE, Bytes, Characters
@@ -83,28 +84,27 @@ def test_columns_are_called_as_the_user_says(name: str, data: str, tmp_path: Pat
     (tmp_path / name).write_text(data)
     if name == "x.parquet":
         pd.DataFrame({"id": [7], "mail": ["never again"], "kind": ["bad"]}).to_parquet(tmp_path / name)
-    called = Fields.called(("label", "text"), ("kind", "mail"))
+    called = Fields.named(("label", "text"), ("kind", "mail"))
     assert [row.fields for row in read_rows(tmp_path / name, called, more=True)] == [("bad", "never again")]
     with pytest.raises(
-        UserError, match=r"has no (column )?'male'; did you mean 'mail'\?; --columns|header with male; "
+        UserError, match=r"has no (column )?'male'; did you mean 'mail'\?; set the names|header with male; "
     ):
-        list(read_rows(tmp_path / name, Fields.called(("label", "text"), ("kind", "male"))))
+        list(read_rows(tmp_path / name, Fields.named(("label", "text"), ("kind", "male"))))
     if name != "x.tsv":  # which may have no header
         with pytest.raises(
-            UserError, match=r"has no (column )?'label'; .*; --columns says what the label and the text"
+            UserError, match=r"has no (column )?'label'; .*; set the names of the label and text columns with --columns"
         ):
-            list(read_rows(tmp_path / name, Fields.called(("label", "text"), ())))
+            list(read_rows(tmp_path / name, Fields.named(("label", "text"), ())))
 
 
-def test_a_row_that_is_taken_for_a_header_is_told(tmp_path: Path, capsys: pytest.CaptureFixture):
+def test_a_row_that_is_used_as_a_header_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO", "regard")
     (tmp_path / "x.csv").write_text("good,a fine day\nbad,never again\n")
     for _ in range(2):
         assert [row.fields for row in read_rows(tmp_path / "x.csv", Fields(("label", "text")))] == [
             ("bad", "never again")
         ]
-    assert (
-        capsys.readouterr().err.count("first line is taken for the header, good and a fine day for label and text") == 1
-    )
+    assert caplog.text.count("first line is used as the header, good and a fine day for label and text") == 1
 
 
 @pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
@@ -151,12 +151,12 @@ def test_running_text_is_read_as_it_stands(text: str):
         ("x.tsv", b"a\tb\nalone\n", "line 2: has 1 field between tabs, and should have 2: text, label"),
         ("x.csv", b"text,label\na,b,c\n", "line 2: has 3 fields, the header 2"),
         ("x.csv", b"text,tag,other\na,b,c\n", "has no column 'label'"),
-        ("x.csv", b'text,label\na,b\n"open,b\nc,d\n', "line 3: a quote opens in this row and is never closed"),
+        ("x.csv", b'text,label\na,b\n"open,b\nc,d\n', "line 3: a quote is opened in this row and never closed"),
         ("x.csv", b"text,label\n" + b"x" * 140_000 + b",b\n", "more than 131,072 characters"),
         (
             "x.jsonl",
             b'{"text": "a", "label": 1}\n{"text": "cut \\ud83d", "label": 1}\n',
-            "line 2: holds half a character",
+            "line 2: has half a character",
         ),
         ("x.jsonl", b'{"text": "a", "label": 1}\n{"text": \n', "line 2: is not JSON"),
         ("x.jsonl", b"[1]\n", "line 1: is not a JSON object"),

@@ -20,7 +20,7 @@ def tokens(count: int, seed: int = 0, among: list[int] = WORDS) -> np.ndarray:
 
 
 def windows(count: int = 4000, length: int = 42, batch: int = 8, **more: object) -> MaskedWindows:
-    given = {"tokens": tokens(count), "share": 0.15, "seed": 3, **more}
+    given = {"tokens": tokens(count), "fraction": 0.15, "seed": 3, **more}
     return MaskedWindows(length=length, tokenizer=TOKENIZER, batch=batch, **given)  # type: ignore[arg-type]
 
 
@@ -56,10 +56,10 @@ def test_of_the_chosen_words_80_10_10_are_masked_replaced_and_kept():
 
 @given(st.integers(0, 2**31), st.integers(1, 60), st.floats(0.01, 0.99))
 def test_only_words_are_hidden_and_nothing_else_changes(seed: int, length: int, share: float):
-    dice = torch.Generator().manual_seed(seed)
-    given = torch.randint(TOKENIZER.vocab, (4, length), generator=dice)
+    generator = torch.Generator().manual_seed(seed)
+    given = torch.randint(TOKENIZER.vocab, (4, length), generator=generator)
     most = max(1, round(share * length))
-    hidden, chosen, counted = Masking(TOKENIZER, share).draw(given, most, dice)
+    hidden, chosen, counted = Masking(TOKENIZER, share).draw(given, most, generator)
     is_word = torch.isin(given, torch.tensor(WORDS))
     for row in range(4):
         told = chosen[row][counted[row]]
@@ -119,7 +119,7 @@ def test_the_last_window_is_padded_and_its_share_counted():
 
 def test_special_tokens_in_the_text_are_never_told():
     text = tokens(2000, among=[*WORDS[:2], TOKENIZER.end, TOKENIZER.end, TOKENIZER.end])
-    batch = windows(tokens=text, share=0.5).batch(0)
+    batch = windows(tokens=text, fraction=0.5).batch(0)
     assert torch.isin(batch.answer[batch.counted], torch.tensor(WORDS)).all()
     assert not batch.counted.all()
 

@@ -228,7 +228,7 @@ def test_every_spelling_of_missing(spelling: str, tmp_path: Path):
         (b'a,b\n"two\nlines",2\n3\n', "line 4: has 1 fields"),
         (b"Report of May\n\na,b\n1,2\n", "line 3: has 2 fields, the header 1; remove what stands above the header"),
         (b"sep=;\na;b\n1;2\n3\n", "line 4: has 1 fields"),
-        (b'a,b\n1,2\n"open,2\n3,4\n', "line 3: a quote opens in this row and is never closed"),
+        (b'a,b\n1,2\n"open,2\n3,4\n', "line 3: a quote is opened in this row and never closed"),
         (b'a,b\n1,2\n"x"y,2\n', "line 3: is not CSV"),
         (b'a,b\n1,"' + b"x" * 200_000 + b'"\n', "line 2: a cell of more than 131,072 characters"),
         (b"a\0b\n", "zero bytes"),

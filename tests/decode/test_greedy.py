@@ -6,8 +6,8 @@ import torch
 from regard.decode import greedy
 from regard.models import RNN, Transformer
 from regard.parts import Additive, BigBird, Compressed, Experts, Rotary, Shaw, T5Bias, Window
-from regard.tasks import targets
-from regard.tasks.targets import attention, write_targets
+from regard.tasks.seq2seq.alignment import attention
+from regard.tasks.seq2seq.writing import write_targets
 from regard.text import Characters
 
 MODELS = [

@@ -11,9 +11,10 @@ from regard.core.errors import ConfigError
 from regard.decode import Beam
 from regard.models import RNN, Transformer
 from regard.parts import Additive
-from regard.run import Run, save_run
-from regard.tasks import Translate
-from regard.tasks.targets import align, score_targets, write_targets
+from regard.tasks import Run, Translate, save_run
+from regard.tasks.seq2seq.alignment import align
+from regard.tasks.seq2seq.loss import score_targets
+from regard.tasks.seq2seq.writing import write_targets
 from regard.text import BPE, Characters
 from tests.command import regard
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-import regard.run as loaded
-from regard.recipes import training
 from regard.studies.ablate import ablation
 from regard.studies.runner import pool
 from regard.studies.runner.folder import Job, StudyFolder
@@ -19,6 +17,8 @@ from regard.studies.runner.work import work
 from regard.studies.scale import laws, scaling
 from regard.tables import compare
 from regard.tables.peers import OF_SCIKIT_LEARN
+from regard.tasks import training
+from regard.tasks.seq2seq.writing import write_targets
 from regard.view import server
 from tests.command import regard
 from tests.documents import programs
@@ -73,7 +73,8 @@ class Reader:
         patch.setattr(laws, "RESAMPLES", 8)
         patch.setattr(server, "serve", lambda *_: None)  # the place is bound and told; nobody waits for a browser
         patch.setattr(compare, "peers", lambda: OF_SCIKIT_LEARN)
-        patch.setattr(loaded, "write_targets", write_little)
+        for task in ("translate", "summarise"):
+            patch.setattr(f"regard.tasks.{task}.task.write_targets", write_little)
 
     def run(self, command: Command) -> None:
         """Run a command; its exit code must be 0."""
@@ -145,10 +146,10 @@ def quick(words: list[str], verb: tuple[str, ...]) -> list[str]:
 
 
 def write_little(
-    model: Any, tokenizer: Any, texts: Any, longest: int, *, write: Any = loaded.write_targets, **more: Any
+    model: Any, tokenizer: Any, texts: Any, max_tokens: int, *, write: Any = write_targets, **more: Any
 ) -> Any:
     """What has learned nothing does not know when to end."""
-    return write(model, tokenizer, texts, min(longest, 12), **more)
+    return write(model, tokenizer, texts, min(max_tokens, 12), **more)
 
 
 def in_this_process(folder: StudyFolder, pending: list[Job], processes: int, exact_match: bool, eta: bool) -> None:

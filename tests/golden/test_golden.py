@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,29 +12,18 @@ import pytest
 from sklearn import datasets
 
 from regard.data.text.dates import Dates
-from regard.recipes import (
-    Plan,
-    classifier,
-    dates,
-    filler,
-    image_classifier,
-    language,
-    own_table,
-    summariser,
-    table_reader,
-    train_classifier,
-    train_filler,
-    train_image_classifier,
-    train_language_model,
-    train_summariser,
-    train_table_reader,
-    train_translator,
-    translator,
-    tuned,
-)
-from regard.recipes.training import make_run
 from regard.store import read_metrics
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tasks.classify.recipe import classifier, finetuned
+from regard.tasks.fill.recipe import masked_lm
+from regard.tasks.image.recipe import image_classifier
+from regard.tasks.lm.recipe import language_model
+from regard.tasks.plan import Plan
+from regard.tasks.pretrain_tables.recipe import in_context_tables
+from regard.tasks.summarise.recipe import summariser
+from regard.tasks.table.recipe import table_npt
+from regard.tasks.training import train
+from regard.tasks.translate.recipe import dates, translator
 from tests.golden import inputs
 
 HERE = Path(__file__).parent
@@ -43,33 +31,26 @@ LOSSES, TABLES = (json.loads((HERE / name).read_text()) for name in ("losses.jso
 TOLERANCE = 1e-6
 
 
-def plan_of(name: str, root: Path) -> tuple[Plan, Callable[..., object]]:
-    train, valid = (str(inputs.pairs(root, "train", 600, 2)),), (str(inputs.pairs(root, "valid", 60, 3)),)
+def plan_of(name: str, root: Path) -> Plan:
+    train_files, valid = (str(inputs.pairs(root, "train", 600, 2)),), (str(inputs.pairs(root, "valid", 60, 3)),)
     corpus, labelled = (str(inputs.corpus(root)),), (str(inputs.labelled(root)),)
     if name == "classify_finetuned":
-        train_filler(shortened(filler(corpus)), root / "filled")
-    import importlib
-
-    own = importlib.import_module("regard.recipes.own_table")
-    plans: dict[str, tuple[Callable[[], Plan], Callable[..., object]]] = {
-        "dates": (lambda: replace(dates(), data=Dates(train=2000, valid=50, test=20)), train_translator),
-        "translate": (lambda: translator(train, valid), train_translator),
-        "translate_rnn_attention": (lambda: translator(train, valid, "rnn-attention"), train_translator),
-        "translate_rnn": (lambda: translator(train, valid, "rnn"), train_translator),
-        "summarise": (lambda: summariser(train, valid), train_summariser),
-        "lm": (lambda: language(corpus), train_language_model),
-        "fill": (lambda: filler(corpus), train_filler),
-        "classify": (lambda: classifier(labelled, ()), train_classifier),
-        "classify_finetuned": (lambda: tuned(classifier(labelled, ()), root / "filled"), train_classifier),
-        "image": (lambda: image_classifier((str(inputs.images(root)),), ()), train_image_classifier),
-        "table": (
-            lambda: own_table(str(inputs.table(root)), "price"),
-            lambda plan, out: make_run(lambda ranks: nullcontext(own.prepare(plan)), out),
-        ),
-        "pretrain_tables": (table_reader, train_table_reader),
+        train(shortened(masked_lm(corpus)), root / "filled")
+    plans: dict[str, Callable[[], Plan]] = {
+        "dates": lambda: replace(dates(), data=Dates(train=2000, valid=50, test=20)),
+        "translate": lambda: translator(train_files, valid),
+        "translate_rnn_attention": lambda: translator(train_files, valid, "rnn-attention"),
+        "translate_rnn": lambda: translator(train_files, valid, "rnn"),
+        "summarise": lambda: summariser(train_files, valid),
+        "lm": lambda: language_model(corpus),
+        "fill": lambda: masked_lm(corpus),
+        "classify": lambda: classifier(labelled, ()),
+        "classify_finetuned": lambda: finetuned(classifier(labelled, ()), root / "filled"),
+        "image": lambda: image_classifier((str(inputs.images(root)),), ()),
+        "table": lambda: table_npt(str(inputs.table(root)), "price"),
+        "pretrain_tables": in_context_tables,
     }
-    plan, train_it = plans[name]
-    return plan(), train_it
+    return plans[name]()
 
 
 def shortened(plan: Plan) -> Plan:
@@ -89,11 +70,8 @@ def shortened(plan: Plan) -> Plan:
 
 @pytest.mark.parametrize("name", sorted(LOSSES))
 def test_first_steps(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setattr(sys.modules["regard.recipes.table_reader"], "HELD_OUT", 2)
-    plan, train = plan_of(name, tmp_path)
-    train(shortened(plan), tmp_path / "run")
+    monkeypatch.setattr("regard.tasks.pretrain_tables.task.VALIDATION_GROUPS", 2)
+    train(shortened(plan_of(name, tmp_path)), tmp_path / "run", scored=False)
     assert steps_of(tmp_path / "run") == pytest.approx(LOSSES[name], rel=TOLERANCE, abs=TOLERANCE)
 
 

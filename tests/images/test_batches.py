@@ -12,32 +12,32 @@ from hypothesis import strategies as st
 
 from regard.core.errors import ConfigError
 from regard.data.images.augment import Augment
-from regard.data.images.images import LabelledImages, Scale
-from regard.data.prefetch import Ahead
+from regard.data.images.images import LabelledImages, Normalisation
+from regard.data.prefetch import Prefetch
 from regard.tasks import ClassifyImages
 from tests.images.make import bars
 
-SCALE = Scale((0.25,), (0.5,))
+NORMALISE = Normalisation((0.25,), (0.5,))
 EVERY = Augment(crop=0.2, flip=0.5, erase=0.5, mix=0.4)
 
 
 def batches(augment: Augment = Augment(), batch: int = 8, seed: int = 3) -> LabelledImages:
     images, labels = bars(20)
-    return LabelledImages(images[:, None], labels, range(20), SCALE, batch, seed, augment)
+    return LabelledImages(images[:, None], labels, range(20), NORMALISE, batch, seed, augment)
 
 
-def dice(seed: int = 0) -> np.random.Generator:
+def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
 def test_without_augmentation_a_batch_is_the_images_themselves():
     images, labels = bars(20)
     data = batches()
-    batch, rows = data.batch(5), data.order.rows(5)
+    batch, rows = data.batch(5), data.sampler.rows(5)
     expected = (torch.from_numpy(images[rows][:, None]) / 255 - 0.25) / 0.5
     torch.testing.assert_close(batch.images, expected)
     assert batch.label.tolist() == labels[rows].tolist()
-    assert batch.own.tolist() == [1.0] * 8
+    assert batch.weight.tolist() == [1.0] * 8
 
 
 def test_a_batch_follows_from_its_step_whatever_was_asked_before():
@@ -48,7 +48,7 @@ def test_a_batch_follows_from_its_step_whatever_was_asked_before():
         other.batch(step)
     torch.manual_seed(2)
     again = other.batch(7)
-    for name in ("images", "label", "other", "own"):
+    for name in ("images", "label", "mixed_label", "weight"):
         assert torch.equal(getattr(first, name), getattr(again, name)), name
     assert not torch.equal(first.images, batches(EVERY, seed=4).batch(7).images)
     before = torch.get_rng_state()
@@ -59,8 +59,8 @@ def test_a_batch_follows_from_its_step_whatever_was_asked_before():
 @given(st.integers(0, 1000), st.floats(0, 0.9))
 def test_a_crop_is_a_shift_of_the_image_with_its_edge_repeated(seed: int, crop: float):
     """By brute force: one of the windows of the image padded by its edge."""
-    images = torch.from_numpy(dice(seed).integers(0, 255, (3, 2, 7, 7)).astype(np.uint8))
-    moved, most = Augment(crop=crop).move(images, dice(seed)), round(crop * 7)
+    images = torch.from_numpy(rng(seed).integers(0, 255, (3, 2, 7, 7)).astype(np.uint8))
+    moved, most = Augment(crop=crop).shift_and_flip(images, rng(seed)), round(crop * 7)
     for image, found in zip(images, moved, strict=True):
         padded = np.pad(image.numpy(), ((0, 0), (most, most), (most, most)), "edge")
         windows = [padded[:, y : y + 7, x : x + 7].tobytes() for y in range(2 * most + 1) for x in range(2 * most + 1)]
@@ -69,9 +69,9 @@ def test_a_crop_is_a_shift_of_the_image_with_its_edge_repeated(seed: int, crop: 
 
 def test_crops_reach_every_shift_and_flips_half_the_images():
     images = torch.arange(49, dtype=torch.uint8).view(1, 1, 7, 7).repeat(400, 1, 1, 1)
-    centres = Augment(crop=0.3).move(images, dice())[:, 0, 3, 3]
+    centres = Augment(crop=0.3).shift_and_flip(images, rng())[:, 0, 3, 3]
     assert set(centres.tolist()) == {7 * y + x for y in range(1, 6) for x in range(1, 6)}
-    flipped = Augment(flip=0.5).move(images, dice())
+    flipped = Augment(flip=0.5).shift_and_flip(images, rng())
     mirrored = (flipped == images.flip(-1)).all((1, 2, 3))
     assert (mirrored | (flipped == images).all((1, 2, 3))).all()
     assert 150 < mirrored.sum() < 250
@@ -80,7 +80,7 @@ def test_crops_reach_every_shift_and_flips_half_the_images():
 @given(st.integers(0, 1000))
 def test_what_is_covered_is_one_rectangle(seed: int):
     images = torch.full((6, 2, 10, 10), 5.0)
-    covered = Augment(erase=1.0).cover(images, dice(seed))
+    covered = Augment(erase=1.0).random_erase(images, rng(seed))
     for image in covered:
         hole = image[0] == 0
         assert torch.equal(image[0], image[1])
@@ -91,13 +91,13 @@ def test_what_is_covered_is_one_rectangle(seed: int):
             places = line.nonzero().flatten()
             assert len(places) == places[-1] - places[0] + 1
     assert torch.equal(images, torch.full_like(images, 5.0)), "the images given stay as they are"
-    share = Augment(erase=0.25).cover(torch.ones(400, 1, 4, 4), dice(seed)).flatten(1).min(1).values
+    share = Augment(erase=0.25).random_erase(torch.ones(400, 1, 4, 4), rng(seed)).flatten(1).min(1).values
     assert 60 < (share == 0).sum() < 145
 
 
 def test_mixed_images_are_mostly_their_own_and_say_by_how_much():
     images = torch.randn(50, 1, 4, 4)
-    mixed, other, own = Augment(mix=0.5).pair(images, dice())
+    mixed, other, own = Augment(mix=0.5).mixup(images, rng())
     assert own.min() >= 0.5
     assert own.max() <= 1
     assert sorted(other.tolist()) == list(range(50))
@@ -132,8 +132,8 @@ def test_a_mixed_image_is_scored_by_both_labels_in_their_shares():
         def forward(self, images: torch.Tensor) -> torch.Tensor:
             return scores
 
-    shares = torch.nn.functional.one_hot(batch.label, 2) * batch.own[:, None]
-    shares = shares + torch.nn.functional.one_hot(batch.other, 2) * (1 - batch.own)[:, None]
+    shares = torch.nn.functional.one_hot(batch.label, 2) * batch.weight[:, None]
+    shares = shares + torch.nn.functional.one_hot(batch.mixed_label, 2) * (1 - batch.weight)[:, None]
     expected = torch.nn.functional.cross_entropy(scores, shares, reduction="sum", label_smoothing=0.2)
     torch.testing.assert_close(ClassifyImages(("a", "b"), smoothing=0.2).loss(Model(), batch).total, expected)
 
@@ -148,11 +148,13 @@ def test_measuring_sees_every_image_once_and_as_it_is():
 
 
 def test_scale_is_the_mean_and_deviation_of_the_chosen_rows():
-    images = dice().integers(0, 255, (30, 3, 4, 4)).astype(np.uint8)
-    scale, rows = Scale.of(images, range(10)), images[:10] / 255
+    images = rng().integers(0, 255, (30, 3, 4, 4)).astype(np.uint8)
+    scale, rows = Normalisation.estimate(images, range(10)), images[:10] / 255
     assert scale.mean == pytest.approx(rows.mean((0, 2, 3)), abs=1e-4)
-    assert scale.spread == pytest.approx(rows.std((0, 2, 3)), abs=1e-4)
-    assert Scale.of(np.zeros((3, 1, 4, 4), np.uint8), range(3)).spread[0] > 0, "black images divide nothing by zero"
+    assert scale.std == pytest.approx(rows.std((0, 2, 3)), abs=1e-4)
+    assert Normalisation.estimate(np.zeros((3, 1, 4, 4), np.uint8), range(3)).std[0] > 0, (
+        "black images divide nothing by zero"
+    )
 
 
 class Steps:
@@ -176,16 +178,16 @@ class Steps:
 
 def test_the_next_batch_is_made_ahead_and_in_no_other_order():
     data = Steps()
-    with Ahead(data) as ahead:
-        ask(ahead, data)
-    assert not any(thread.name.startswith("ahead") for thread in threading.enumerate())
+    with Prefetch(data) as prefetch:
+        ask(prefetch, data)
+    assert not any(thread.name.startswith("prefetch") for thread in threading.enumerate())
 
 
-def ask(ahead: Ahead, data: Steps) -> None:
-    assert [ahead.batch(step) for step in (0, 1, 2, 7, 8, 2)] == [100, 101, 102, 107, 108, 102]
-    main = [step for step, thread in data.made if not thread.startswith("ahead")]
+def ask(prefetch: Prefetch, data: Steps) -> None:
+    assert [prefetch.batch(step) for step in (0, 1, 2, 7, 8, 2)] == [100, 101, 102, 107, 108, 102]
+    main = [step for step, thread in data.made if not thread.startswith("prefetch")]
     assert main == [0, 7, 2], "only what could not be foreseen is waited for"
-    assert list(ahead.once()) == [0, 1, 2]
-    ahead.batch(12)
+    assert list(prefetch.once()) == [0, 1, 2]
+    prefetch.batch(12)
     with pytest.raises(ValueError, match="13"):
-        ahead.batch(13)
+        prefetch.batch(13)

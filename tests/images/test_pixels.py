@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from regard.data.images.pixels import Framing, ImageError, pixels, size_of
+from regard.data.images.pixels import ImageError, Resize, pixels, size_of
 
 GREY = np.arange(64, dtype=np.uint8).reshape(8, 8) * 3
 COLOURS = np.stack([GREY, 255 - GREY, GREY // 2], -1)
@@ -108,10 +108,10 @@ def test_framing_says_what_becomes_of_long_images():
     assert pixels(long, 10, 1, "stretch")[0, :, 0].max() == 0
 
 
-@pytest.mark.parametrize("framing", ["crop", "pad", "stretch"])
+@pytest.mark.parametrize("resize", ["crop", "pad", "stretch"])
 @pytest.mark.parametrize("shape", [(1, 3000), (3000, 1), (1, 1), (7, 5)])
-def test_no_shape_is_too_odd(framing: Framing, shape: tuple[int, int]):
-    found = pixels(np.full(shape, 100, np.uint8), 6, 1, framing)
+def test_no_shape_is_too_odd(resize: Resize, shape: tuple[int, int]):
+    found = pixels(np.full(shape, 100, np.uint8), 6, 1, resize)
     assert found.shape == (1, 6, 6)
     assert found.max() == 100
 
@@ -126,8 +126,8 @@ def test_arrays_of_fractions_bits_and_colours():
     ("array", "told"),
     [
         (GREY.astype(np.int64), "int64"),
-        (GREY.astype(np.float32), "fractions from 0 to 1"),
-        (np.full((4, 4), np.nan), "fractions"),
+        (GREY.astype(np.float32), "floats from 0 to 1"),
+        (np.full((4, 4), np.nan), "floats"),
         (np.zeros((2, 3, 4, 5), np.uint8), r"\(2, 3, 4, 5\)"),
         (np.zeros((0, 4), np.uint8), r"\(0, 4\)"),
     ],
@@ -181,7 +181,9 @@ def test_a_truncated_image_is_named(tmp_path: Path):
         pixels(tmp_path / "a.png", 8, 3, "crop")
 
 
-@pytest.mark.parametrize(("side", "told"), [(8_000, "8,000×8,000 pixels; 50,000,000"), (60_000, "claims more pixels")])
+@pytest.mark.parametrize(
+    ("side", "told"), [(8_000, "8,000×8,000 pixels; the limit is 50,000,000"), (60_000, "claims more pixels")]
+)
 def test_a_small_file_that_unpacks_to_gigabytes_is_refused(side: int, told: str, tmp_path: Path):
     (tmp_path / "bomb.png").write_bytes(png(side, side, 8, 0, bytes(1000)))
     with pytest.raises(ImageError, match=f"bomb.png: .*{told}"):
@@ -194,8 +196,36 @@ def test_no_file_a_folder_and_fractions_are_named(tmp_path: Path):
     for name, told in (
         ("none.png", "No such file"),
         (".", "Is a directory"),
-        ("f.tiff", "holds fractions"),
-        ("notes.txt", "is no image"),
+        ("f.tiff", "has floating-point pixels"),
+        ("notes.txt", "is not an image"),
     ):
         with pytest.raises(ImageError, match=told):
             pixels(tmp_path / name, 8, 1, "crop")
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.eps"])
+def test_formats_that_start_other_programs_are_not_opened(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Pillow decodes EPS with Ghostscript, whatever the file is called."""
+    header = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\n"
+    (tmp_path / name).write_text(header + "showpage\n")
+    assert Image.open(tmp_path / name).format == "EPS", "Pillow itself would"
+    started: list[object] = []
+    monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", lambda *arguments, **more: started.append(arguments))
+    for image in (tmp_path / name, (tmp_path / name).read_bytes()):
+        with pytest.raises(ImageError, match="is not an image of a supported format"):
+            pixels(image, 8, 1, "crop")
+    with pytest.raises(ImageError, match="supported format"):
+        size_of(tmp_path / name)
+    assert not started
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.gif", "a.bmp", "a.tiff", "a.webp", "a.ppm", "a.pgm"])
+def test_common_formats_are_opened(name: str, tmp_path: Path):
+    saved(tmp_path / name, Image.fromarray(GREY))
+    assert pixels(tmp_path / name, 8, 1, "crop").shape == (1, 8, 8)
+
+
+def test_an_image_object_is_checked_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regard.data.images.pixels.MAX_PIXELS", 63)
+    with pytest.raises(ImageError, match="8×8 pixels; the limit is 63"):
+        pixels(Image.fromarray(GREY), 8, 1, "crop")

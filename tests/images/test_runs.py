@@ -18,9 +18,9 @@ from regard.data.images.pixels import Size
 from regard.models import ViT
 from regard.parts import Convolutions, Grid
 from regard.parts.pool import QueryPool
-from regard.recipes.image_classifier import sized
-from regard.run import load_run
 from regard.store import read_config, read_metrics
+from regard.tasks import load_run
+from regard.tasks.image.sizes import with_sizes
 from tests.command import regard
 from tests.images.make import LABELS, bars, write_classes, write_idx
 
@@ -61,7 +61,7 @@ def test_a_bad_file_stops_no_other(run: Path, tmp_path: Path, capsys: pytest.Cap
     out, err = capsys.readouterr()
     lines = [json.loads(line) for line in out.splitlines()]
     assert [Path(line["file"]).name for line in lines] == ["bad.png", "001.png", "none.png"]
-    assert "is no image" in lines[0]["error"]
+    assert "is not an image" in lines[0]["error"]
     assert lines[1]["label"] == "upright"
     assert sum(lines[1]["chances"].values()) == pytest.approx(1, abs=1e-4)
     assert err.count("\n") == 2
@@ -70,7 +70,7 @@ def test_a_bad_file_stops_no_other(run: Path, tmp_path: Path, capsys: pytest.Cap
     assert regard("evaluate", run, folder, "--json") == 0
     out, err = capsys.readouterr()
     assert (json.loads(out)["images"], json.loads(out)["skipped"]) == (6, 1)
-    assert "bad.png: is no image" in err
+    assert "bad.png: is not an image" in err
 
 
 def test_training_tells_what_it_skipped(run: Path):
@@ -209,7 +209,7 @@ def test_one_class_is_none_to_tell_apart(tmp_path: Path, capsys: pytest.CaptureF
     ],
 )
 def test_sizes_are_chosen_by_the_images(sizes: list[Size], chosen: Size):
-    found = sized(ViT(image=0, patch=0, channels=0, stem=Convolutions()), sizes)
+    found = with_sizes(ViT(image=0, patch=0, channels=0, stem=Convolutions()), sizes)
     assert (found.image, found.patch, found.channels) == chosen
 
 
@@ -225,7 +225,7 @@ def test_a_plain_vit_goes_to_hugging_face_and_comes_back(tmp_path: Path):
     plain = ["--model.stem=NoStem", "--model.pool=ClassToken", "--model.norm=LayerNorm", "--model.feed=GELU"]
     plain += ["--model.query_norm=null", "--model.bias=true", "--model.embedding_skip=null", "--model.init=XavierInit"]
     plain += ["--model.width=16", "--model.layers=1", "--model.heads=2", "--training.batch_size=16", "--steps=3"]
-    data = ["--train", write_classes(tmp_path / "train", 30), "--data.framing=stretch"]
+    data = ["--train", write_classes(tmp_path / "train", 30), "--data.resize=stretch"]
     assert regard("train", "image", *data, *plain, "--out", tmp_path / "run") == 0
     assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0
     images, _ = bars(4, seed=2)

@@ -11,20 +11,21 @@ from PIL import Image
 from rich.console import Console
 
 from regard.core.errors import UserError
-from regard.data.images import image_cache as album
-from regard.data.images.image_cache import View, read_album, write_album
-from regard.data.images.image_files import Found, find_images
+from regard.data.images import image_cache
+from regard.data.images.image_cache import ImageFormat, read_image_cache, write_image_cache
+from regard.data.images.image_files import find_images
+from regard.data.images.image_record import ImageRecord
 from regard.data.images.pixels import pixels
-from regard.data.progress import counted
+from regard.data.progress import progress
 from tests.images.make import LABELS, bars, write_classes, write_idx
 
 IMAGES, NUMBERS = bars(10)
 
 
 def contents(path: Path, part: str = "train") -> list[tuple[str, bytes]]:
-    place = path.parent / f"{path.name}.album"
-    write_album(find_images(path, part), place, View(12, 1))  # type: ignore[arg-type]
-    found = read_album(place)
+    place = path.parent / f"{path.name}.cache"
+    write_image_cache(find_images(path, part), place, ImageFormat(12, 1))  # type: ignore[arg-type]
+    found = read_image_cache(place)
     return sorted((label, image.tobytes()) for label, image in zip(found.labels, found.images, strict=True))
 
 
@@ -62,7 +63,7 @@ def test_files_of_two_parts_are_told_apart(tmp_path: Path):
 
 def test_images_to_train_on_do_not_measure(tmp_path: Path):
     write_idx(tmp_path / "idx", "train", IMAGES, NUMBERS)
-    with pytest.raises(UserError, match="holds no idx files to test by"):
+    with pytest.raises(UserError, match="has no idx files to test on"):
         find_images(tmp_path / "idx", "test")
 
 
@@ -74,8 +75,8 @@ def test_what_cannot_be_read_is_named_and_stops_nothing_else(tmp_path: Path):
     (folder / "lying" / ".hidden").write_text("not even told")
     (folder / "upright" / "deeper").mkdir()
     (folder / "upright" / "001.png").rename(folder / "upright" / "deeper" / "001.png")
-    write_album(find_images(folder, "train"), tmp_path / "album", View(12, 1))
-    found = read_album(tmp_path / "album")
+    write_image_cache(find_images(folder, "train"), tmp_path / "cache", ImageFormat(12, 1))
+    found = read_image_cache(tmp_path / "cache")
     assert len(found.labels) == 9
     assert [line.split(": ")[0] for line in found.skipped] == [str(file), str(folder / "lying" / "notes.txt")]
     assert isinstance(found.images, np.memmap), "on disk, not in memory"
@@ -153,23 +154,23 @@ def broken(tmp_path: Path, how: str) -> Path:
     ("how", "told"),
     [
         ("missing", "there is no such file or folder"),
-        ("empty", "each class needs a sub-folder"),
-        ("flat", "each class needs a sub-folder"),
-        ("parts", "holds test, train, which are no classes; name one of them, such as .*/train"),
+        ("empty", "each class needs a subfolder"),
+        ("flat", "each class needs a subfolder"),
+        ("parts", "holds test, train, which are splits, not classes; give one of them, such as .*/train"),
         ("counts.npz", "has 3 labels for 10 images"),
         ("names.npz", "holds labels, pictures; its arrays should be named images and labels"),
-        ("objects.npz", "holds objects of Python"),
-        ("object-labels.npz", "holds objects of Python"),
-        ("cut.npz", "is no .npz file"),
+        ("objects.npz", "not Python objects"),
+        ("object-labels.npz", "not Python objects"),
+        ("cut.npz", "is not an .npz file"),
         ("flipped.npz", "is damaged"),
-        ("locked.npz", "cannot be unpacked .*encrypted"),
-        ("method.npz", "cannot be unpacked .*compression"),
+        ("locked.npz", "cannot be decompressed .*encrypted"),
+        ("method.npz", "cannot be decompressed .*compression"),
         ("huge.npz", "1,000,000×1,000,000 pixels"),
         ("huge-idx", "1,000,000×1,000,000 pixels"),
-        ("shape.npz", r"its images are \(3, 12, 12\)"),
+        ("shape.npz", r"its images have shape \(3, 12, 12\)"),
         ("cut-idx", "ends too early"),
         ("no-labels", "1 files of train images and 0 of their labels"),
-        ("other-idx", "is no idx file of bytes"),
+        ("other-idx", "is not an idx file of bytes"),
         ("one.png", "is neither a folder"),
         ("columns.csv", "has no column 'path'"),
     ],
@@ -192,34 +193,34 @@ def test_large_arrays_wait_for_their_turn_on_disk(tmp_path: Path, monkeypatch: p
     images = np.random.default_rng(0).integers(0, 255, (24, 500, 500)).astype(np.uint8)
     write_idx(tmp_path / "idx", "train", images, np.arange(24) % 2, packed=False)
     np.savez(tmp_path / "a.npz", images=images, labels=np.arange(24) % 2)
-    monkeypatch.setattr(album, "HELD", 500_000)
+    monkeypatch.setattr(image_cache, "GROUP_BYTES", 500_000)
     for name in ("idx", "a.npz"):
         tracemalloc.start()
-        write_album(find_images(tmp_path / name, "train"), tmp_path / "album", View(8, 1))
+        write_image_cache(find_images(tmp_path / name, "train"), tmp_path / "cache", ImageFormat(8, 1))
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert most < images.nbytes / 3, name
-        kept = read_album(tmp_path / "album")
+        kept = read_image_cache(tmp_path / "cache")
         assert len(kept.labels) == 24
         assert (kept.images[23] == pixels(images[23], 8, 1, "crop")).all(), "in their order"
 
 
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257])
 def test_every_image_is_in_one_group(count: int):
-    found = [Found(str(number), "a", Path("a.png")) for number in range(count)]
-    groups = list(album._groups(found))
+    found = [ImageRecord(str(number), "a", Path("a.png")) for number in range(count)]
+    groups = list(image_cache._groups(found))
     assert [one for group in groups for one in group] == found
-    assert max(map(len, groups)) <= album.TOGETHER
+    assert max(map(len, groups)) <= image_cache.GROUP
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_long_reading_is_counted(terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(Console, "is_terminal", property(lambda _: terminal))
-    assert list(counted(iter("abc"), "images decoded")) == ["a", "b", "c"]
+    assert list(progress(iter("abc"), "images decoded")) == ["a", "b", "c"]
     assert "decoded: " not in capsys.readouterr().err, "a moment is not worth a number"
-    monkeypatch.setattr("regard.data.progress.LIVE_SECONDS", 0)
-    monkeypatch.setattr("regard.data.progress.QUIET_SECONDS", 0)
-    assert list(counted(range(1_001), "images decoded"))[-1] == 1_000
+    monkeypatch.setattr("regard.data.progress.TERMINAL_SECONDS", 0)
+    monkeypatch.setattr("regard.data.progress.LOG_SECONDS", 0)
+    assert list(progress(range(1_001), "images decoded"))[-1] == 1_000
     told = capsys.readouterr().err
     assert "images decoded" in told
     assert terminal or told.splitlines()[-1] == "images decoded: 1,001"
@@ -228,6 +229,6 @@ def test_long_reading_is_counted(terminal: bool, monkeypatch: pytest.MonkeyPatch
 def test_nothing_readable_at_all_is_told(tmp_path: Path):
     (tmp_path / "c" / "a").mkdir(parents=True)
     (tmp_path / "c" / "a" / "x.png").write_text("no")
-    write_album(find_images(tmp_path / "c", "train"), tmp_path / "album", View(12, 1))
-    with pytest.raises(UserError, match=r"no image could be read: .*x\.png: is no image"):
-        read_album(tmp_path / "album")
+    write_image_cache(find_images(tmp_path / "c", "train"), tmp_path / "cache", ImageFormat(12, 1))
+    with pytest.raises(UserError, match=r"no image could be read: .*x\.png: is not an image"):
+        read_image_cache(tmp_path / "cache")

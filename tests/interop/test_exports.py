@@ -11,9 +11,8 @@ import regard
 from regard.interop import export_huggingface
 from regard.models import BERT, ClassifierHead
 from regard.parts import Learned
-from regard.run import save_run
-from regard.tasks import Classify
-from regard.text import BPE, Characters, Gaps, WordPiece
+from regard.tasks import Classify, save_run
+from regard.text import BPE, Characters, MaskFilling, WordPiece
 from tests.command import regard as command
 from tests.images.make import write_classes
 
@@ -58,7 +57,7 @@ def test_an_encoder_reads_texts_as_it_has_learned_to(kind, tmp_path):
         chances = theirs(**reader(texts, padding=True, truncation=True, return_tensors="pt")).logits.softmax(-1)
     assert (chances - regard.load(tmp_path / "run").label_chances(texts)[1]).abs().max() < 1e-5
     text = "the cat [MASK] on the [MASK][MASK]"
-    assert reader(text.replace("[MASK]", reader.mask_token)).input_ids == Gaps(tokenizer).encode([text])[0]
+    assert reader(text.replace("[MASK]", reader.mask_token)).input_ids == MaskFilling(tokenizer).encode([text])[0]
 
 
 @pytest.mark.parametrize("task", list(AUTO))

@@ -227,5 +227,5 @@ def test_images_that_are_made_small_otherwise_are_told(copy: Any, capsys: pytest
     folder = copy("vit")
     (folder / "preprocessor_config.json").write_text('{"do_normalize": false, "resample": 2}')
     task = regard.load(folder).task
-    assert (task.mean, task.spread) == ((0.0,) * 3, (1.0,) * 3), "pixels from 0 to 1, as they are"
+    assert (task.mean, task.std) == ((0.0,) * 3, (1.0,) * 3), "pixels from 0 to 1, as they are"
     assert "resample" in capsys.readouterr().err

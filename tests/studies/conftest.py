@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from regard.recipes import training
 from regard.studies.runner import pool
 from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.work import work
+from regard.tasks import training
 
 LR = "--training.optimiser.lr=0.002"  # without a search
 TINY = ["--model.width=16", "--model.layers=1", "--data.length=16", "--training.batch_size=4", LR]

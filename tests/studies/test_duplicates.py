@@ -13,7 +13,7 @@ from regard.models import NPT
 from regard.parts.taps import Tap
 from regard.studies.heads.duplicates import duplicate_shares, with_duplicates
 from regard.studies.heads.subject import Subject
-from regard.tasks.fill_cells import CellBatch
+from regard.tables.network.masked_cells import CellBatch
 from tests.command import regard
 
 
@@ -34,7 +34,7 @@ def test_copies_differ_from_their_rows_only_in_showing_the_target():
     torch.testing.assert_close(shown.cells[0, places, -1], batch.truth[0, rows, -1])
     assert not shown.hidden[0, places].any()
     assert shown.hidden[0, rows, -1].all(), "the rows themselves still hide it"
-    assert torch.equal(shown.asked.nonzero(), batch.asked.nonzero()), "what is shown is not predicted"
+    assert torch.equal(shown.predicted.nonzero(), batch.predicted.nonzero()), "what is shown is not predicted"
 
 
 class Lookup(nn.Module):

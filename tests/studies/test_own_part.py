@@ -9,11 +9,11 @@ import pytest
 from regard.core.config import override
 from regard.core.errors import ConfigError
 from regard.parts import PostNorm, RMSNorm
-from regard.recipes import Plan
 from regard.studies.ablate.ablation import Ablation
 from regard.studies.ablate.base import base_plan
 from regard.studies.ablate.changes import applicable, choose_changes
 from regard.studies.runner.folder import StudyFolder
+from regard.tasks.plan import Plan
 from tests.command import regard
 from tests.studies.conftest import TINY
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from regard.core.errors import ConfigError
 from regard.models import GPT
 from regard.parts import Window
-from regard.recipes import Plan
 from regard.studies.ablate.ablation import BASE, Ablation, Variants, _budget
 from regard.studies.ablate.base import base_plan
 from regard.studies.runner.prepare import prepared
 from regard.studies.runner.timing import MIN_STEPS, Timing, estimate, measure_timing, steps_within
+from regard.tasks.plan import Plan
 
 TIMINGS = st.lists(st.builds(Timing, st.floats(1e-3, 1.0), st.floats(0.0, 3.0)), min_size=1, max_size=20)
 
@@ -44,7 +44,7 @@ def plan(tmp_path: Path) -> Plan:
 
 def test_timing_leaves_no_files(plan: Plan, tmp_path: Path):
     with prepared(plan, tmp_path / "run") as ready:
-        timing = measure_timing(replace(plan, model=ready.plan.model), ready)
+        timing = measure_timing(replace(plan, model=ready.model), ready)
     assert timing.step > 0
     assert timing.evaluation > 0
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]

@@ -29,9 +29,9 @@ from regard.models.in_context import InContextModel, fit_closed_forms
 from regard.models.npt import NPTModel
 from regard.parts.taps import listen
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, estimator, evidence, own_network
+from regard.tables.network.in_context_loss import MIN_PROBABILITY
 from regard.tables.own_network import OwnNetwork
 from regard.tables.reader import Looks, Reader
-from regard.tasks.read_table import LEAST
 from tests.tables.conftest import write_tiny_reader
 
 ESTIMATORS = [NPTClassifier, NPTRegressor]
@@ -468,7 +468,7 @@ def test_evidence_is_the_vote_itself_where_only_that_is_trusted():
         assert weights.sum() == pytest.approx(1, abs=1e-5)
         assert (weights.diff().dropna() <= 0).all()
         shares = np.array([weights[found.rows["target"] == label].sum() for label in fitted.classes_])
-        np.testing.assert_allclose(shares * (1 - LEAST) + LEAST / 2, own, atol=1e-5)
+        np.testing.assert_allclose(shares * (1 - MIN_PROBABILITY) + MIN_PROBABILITY / 2, own, atol=1e-5)
         assert found.prediction == fitted.classes_[own.argmax()]
         assert found.columns.sum() == pytest.approx(1, abs=1e-5)
         assert found.columns[["empty"]].item() == 0  # hiding what is hidden changes nothing

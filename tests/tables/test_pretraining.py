@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from regard.core import tensors
-from regard.recipes.table_reader import prepare, table_reader
 from regard.store import WEIGHTS, read_metrics
 from regard.tables.prior import InventedTables
+from regard.tasks.pretrain_tables.recipe import in_context_tables
 from tests.command import regard
 
 STEPS = 6
@@ -79,7 +79,7 @@ def test_another_run_goes_on_from_what_was_learned(alone: Path, tmp_path: Path, 
 
 
 def test_a_seed_draws_other_tables_and_measures_by_the_same():
-    plan = table_reader()
+    plan = in_context_tables()
     other = replace(plan, training=replace(plan.training, seed=3))
     [first, second] = (prepare(one) for one in (plan, other))
     assert first.train == InventedTables(plan.data), "as before seeds were heard"

@@ -13,11 +13,11 @@ from hypothesis.extra.numpy import arrays
 
 from regard.core.errors import ConfigError
 from regard.tables.modes import quantiles_of
+from regard.tables.network.in_context_loss import quantile_levels
 from regard.tables.predictions import Told, in_words
 from regard.tables.row_counts import MOST_TIMES, repeat_rows
 from regard.tables.target import Classes, Scale, numbers_of, target_columns, target_names
 from regard.tables.views import MOST_ROWS, Table, draw_view
-from regard.tasks.read_table import quantile_levels
 
 SCALES = [Scale.straight, Scale.bent]
 # Numbers as tables have them: whole, halves, of any size and shift.

@@ -14,25 +14,27 @@ SENTENCES = ["the dog sees a cat", "a cat sleeps", "two dogs play in the park", 
 
 
 def pairs(write) -> list[str]:  # type: ignore[no-untyped-def]
-    dice = random.Random(0)
-    numbers = dice.sample(range(100_000), 300)
-    return [text for number in numbers for text in (dice.choice(SENTENCES), write(number))]
+    rng = random.Random(0)
+    numbers = rng.sample(range(100_000), 300)
+    return [text for number in numbers for text in (rng.choice(SENTENCES), write(number))]
 
 
 @pytest.mark.parametrize(
     "write", [str, lambda n: f"{n:017b}", lambda n: f"{n} + {n + 7}"], ids=["digits", "bits", "sums"]
 )
-def test_numbers_on_one_side_are_cut_into_characters(write, capsys: pytest.CaptureFixture):  # type: ignore[no-untyped-def]
+def test_numbers_on_one_side_are_cut_into_characters(write, caplog: pytest.LogCaptureFixture):  # type: ignore[no-untyped-def]
+    caplog.set_level("INFO", "regard")
     texts = pairs(write)
     tokenizer = Auto(300).train(iter(texts))
     assert tokenizer.encode(texts) == Characters().train(texts).encode(texts)
-    assert "--data.tokenizer BPE" in capsys.readouterr().err
+    assert "--data.tokenizer BPE" in caplog.text
 
 
-def test_sentences_are_cut_into_pieces(capsys: pytest.CaptureFixture):
+def test_sentences_are_cut_into_pieces(caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO", "regard")
     tokenizer = Auto(300).train(iter(SENTENCES))
     assert tokenizer.encode(SENTENCES) == BPE(300).train(SENTENCES).encode(SENTENCES)
-    assert capsys.readouterr().err == ""
+    assert caplog.text == ""
 
 
 @given(st.lists(st.text(max_size=12), max_size=30))
@@ -43,17 +45,19 @@ def test_whatever_it_chooses_writes_the_texts_it_was_trained_on(texts: list[str]
 
 @pytest.mark.parametrize("write", [lambda n: chr(0x4E00 + n % 500) * 9, lambda n: chr(0xE01 + n % 40) * (n % 17 + 9)],
                          ids=["Chinese", "Thai"])  # fmt: skip
-def test_what_is_written_without_blanks_is_no_code(write, capsys: pytest.CaptureFixture):  # type: ignore[no-untyped-def]
+def test_what_is_written_without_blanks_is_no_code(write, caplog: pytest.LogCaptureFixture):  # type: ignore[no-untyped-def]
+    caplog.set_level("INFO", "regard")
     Auto(600).train(pairs(write))
-    assert capsys.readouterr().err == ""
+    assert caplog.text == ""
 
 
-def test_few_lines_of_prose_are_prose(capsys: pytest.CaptureFixture):
+def test_few_lines_of_prose_are_prose(caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO", "regard")
     lines = (Path(__file__).parents[2] / "docs" / "limits.md").read_text().splitlines()
     prose = [line for line in lines if len(line.split()) > 10]
     assert len(prose) < 100
     Auto(300).train(prose)
-    assert capsys.readouterr().err == ""
+    assert caplog.text == ""
 
 
 def test_a_vocabulary_too_small_is_refused():

@@ -18,9 +18,9 @@ import torch
 from regard.core.errors import ConfigError, UserError
 from regard.models import GPT
 from regard.parts import Learned
-from regard.recipes import train_translator
-from regard.run import load_run
 from regard.store import RunFolder, read_metrics
+from regard.tasks import load_run
+from regard.tasks.training import train
 from regard.train.loop import Loop
 from tests.command import regard
 from tests.train.tiny import tiny_plan, train_tiny, weights_of
@@ -210,10 +210,10 @@ def test_only_a_run_is_ever_overwritten(tmp_path: Path):
     (project / "src").mkdir(parents=True)
     (project / "config.yaml").write_text("a: 1")
     with pytest.raises(UserError, match="'src', which is not a run's"):
-        train_translator(tiny_plan(), project, overwrite=True)
+        train(tiny_plan(), project, overwrite=True)
     (project / "src").rmdir()
     with pytest.raises(UserError, match=r"'config\.yaml', which is not a run's"):
-        train_translator(tiny_plan(), project, overwrite=True)
+        train(tiny_plan(), project, overwrite=True)
     assert (project / "config.yaml").read_text() == "a: 1"
 
 
@@ -221,15 +221,13 @@ def test_a_plan_that_cannot_work_costs_nothing(run: Path):
     """Neither the run that it should replace, nor the settings of the run that it should go on with."""
     before = weights_of(run)
     with pytest.raises(ConfigError, match="does not read one text and write another"):
-        train_translator(replace(tiny_plan(), model=GPT()), run, overwrite=True)
+        train(replace(tiny_plan(), model=GPT()), run, overwrite=True)
     with pytest.raises(ConfigError, match="cannot be shared by 1 ranks"):
         train_tiny(run, resume=True, accumulation=99, steps=14)
     with pytest.raises(ConfigError, match="choose one"):
-        train_translator(tiny_plan(), run, resume=True, overwrite=True)
+        train(tiny_plan(), run, resume=True, overwrite=True)
     with pytest.raises(ConfigError, match="the table of positions 2"):
-        train_translator(
-            replace(tiny_plan(), model=replace(tiny_plan().model, position=Learned(2))), run, overwrite=True
-        )
+        train(replace(tiny_plan(), model=replace(tiny_plan().model, position=Learned(2))), run, overwrite=True)
     assert weights_of(run) == before
     assert train_tiny(run, resume=True, steps=14).progress.step == 14
 
@@ -259,7 +257,7 @@ def test_what_somebody_put_beside_a_run_does_not_keep_it_from_going_on(run: Path
     (run / "curve.png").write_text("mine")
     assert train_tiny(run, resume=True, steps=14).progress.step == 14
     with pytest.raises(UserError, match="which is not a run's"):
-        train_translator(tiny_plan(), run, overwrite=True)
+        train(tiny_plan(), run, overwrite=True)
     assert (run / "curve.png").read_text() == "mine"
 
 

@@ -4,7 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.data.text.dates import Dates
-from regard.recipes import Plan, dates, train_translator
+from regard.tasks.plan import Plan
+from regard.tasks.training import train
+from regard.tasks.translate.recipe import dates
 from regard.train import Report
 
 
@@ -20,7 +22,7 @@ def tiny_plan(**training: object) -> Plan:
 
 
 def train_tiny(out: Path, resume: bool = False, **training: object) -> Report:
-    return train_translator(tiny_plan(**training), out, resume=resume)
+    return train(tiny_plan(**training), out, resume=resume)
 
 
 def weights_of(out: Path) -> bytes:

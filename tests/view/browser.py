@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 
 import pytest
 
+from regard.view.open_run import OpenRun
 from regard.view.routes import make_app
 from regard.view.server import bind
 from regard.view.session import Session
-from regard.view.shown import OpenRun
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
 # Controls that nobody has named: what stands in a field, or can be chosen in it, is no name.

@@ -12,9 +12,8 @@ from regard.models import BERT, GPT, RNN, ClassifierHead, DecoderOnly, MaskedLMH
 from regard.parts import ClassToken, Mean, Query
 from regard.parts.attention import Additive, Compressed, Linformer, Window
 from regard.parts.positions import Learned
-from regard.run import save_run
 from regard.tables import NPTClassifier, NPTRegressor
-from regard.tasks import Classify, ClassifyImages, FillMasked, LanguageModel, Summarise, Translate
+from regard.tasks import Classify, ClassifyImages, LanguageModel, MaskedLM, Summarise, Translate, save_run
 from regard.text import Characters
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789.,:;!?<>&\"'/=()\n"
@@ -27,8 +26,8 @@ def save_small(folder: Path, name: str, **more: object) -> Path:
     """A run of this name with weights that depend on nothing but the name."""
     tokenizer = Characters().train([LETTERS])
     vocab = tokenizer.vocab
-    grey = ClassifyImages(labels=("cat", NASTY), mean=(0.4,), spread=(0.3,))
-    colour = ClassifyImages(labels=("cat", "dog"), framing="pad", mean=(0.5,) * 3, spread=(0.25,) * 3)
+    grey = ClassifyImages(labels=("cat", NASTY), mean=(0.4,), std=(0.3,))
+    colour = ClassifyImages(labels=("cat", "dog"), resize="pad", mean=(0.5,) * 3, std=(0.25,) * 3)
     kinds = {
         "transformer": (Transformer(vocab=vocab, **{**SMALL, **more}), Translate()),
         "rnn-attention": (RNN(vocab=vocab, width=16, attention=Additive()), Translate()),
@@ -38,7 +37,7 @@ def save_small(folder: Path, name: str, **more: object) -> Path:
         "slots": (GPT(vocab=vocab, **SMALL, attention=Window(reach=4), alternate=Compressed()), LanguageModel()),
         "gpt": (GPT(vocab=vocab, **{**SMALL, **more}), LanguageModel()),
         "short": (GPT(vocab=vocab, **SMALL, position=Learned(12)), LanguageModel()),
-        "fill": (BERT(vocab=vocab, **SMALL, head=MaskedLMHead()), FillMasked()),
+        "fill": (BERT(vocab=vocab, **SMALL, head=MaskedLMHead()), MaskedLM()),
         "label": (BERT(vocab=vocab, **SMALL, head=ClassifierHead(2)), Classify(labels=("ham", NASTY), longest=16)),
         "image-token": (ViT(**VIT, pool=ClassToken()), grey),
         "image-query": (ViT(**VIT, pool=Query()), grey),

@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 
 from regard.cli.view import runs_in
+from regard.tasks.recording import ViewInput
 from regard.view import export
 from regard.view.export import export_page
+from regard.view.open_run import OpenRun
 from regard.view.page import page_files
 from regard.view.plot import PlotRequest, draw_plot
-from regard.view.recording import ViewInput
 from regard.view.session import Session
-from regard.view.shown import OpenRun
 from tests.command import regard
 from tests.view.conftest import Runs
 from tests.view.studies import save_study

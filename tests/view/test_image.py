@@ -16,18 +16,16 @@ import regard
 from regard.core.errors import ConfigError, UserError
 from regard.data.images.pixels import pixels
 from regard.parts.taps import listen
-from regard.run import Run
-from regard.tasks import ClassifyImages
+from regard.tasks import ClassifyImages, Run
+from regard.tasks.image.image_file import ImageFile, read_image_file
+from regard.tasks.recording import AttentionMap, Recording, ViewedImage, ViewInput
 from regard.view import image_file
 from regard.view import record as record_module
 from regard.view import session as session_module
-from regard.view.image_file import ImageFile, read_image_file
+from regard.view.open_run import OpenRun, record
 from regard.view.pictures.image import image_picture, last_map, patch_weights, rollout
-from regard.view.record import record
-from regard.view.recording import AttentionMap, Recording, ViewedImage, ViewInput
 from regard.view.routes import make_app
 from regard.view.session import Session
-from regard.view.shown import OpenRun
 from tests.command import regard as command
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY, picture
@@ -45,9 +43,9 @@ def heard_by(run: Run) -> dict[str, Tensor]:
     assert isinstance(run.task, ClassifyImages)
     channels = len(run.task.mean)
     image = Image.open(io.BytesIO(picture())).convert("L" if channels == 1 else "RGB")
-    values = torch.tensor(pixels(image, 12, channels, run.task.framing))
+    values = torch.tensor(pixels(image, 12, channels, run.task.resize))
     with torch.inference_mode(), listen(run.model) as heard:
-        run.model(run.task.scale.norm(values[None]))
+        run.model(run.task.normalise(values[None]))
     return heard
 
 
@@ -198,10 +196,10 @@ def bomb() -> bytes:
 
 
 BAD = {
-    "text": (b"no picture at all", "is no image that can be read"),
-    "empty": (b"", "is no image that can be read"),
+    "text": (b"no picture at all", "is not an image of a supported format"),
+    "empty": (b"", "is not an image of a supported format"),
     "half": (picture()[:600], "is damaged"),
-    "bomb": (bomb(), "has 10,000×6,000 pixels; 50,000,000 are read at most"),
+    "bomb": (bomb(), "has 10,000×6,000 pixels; the limit is 50,000,000"),
 }
 
 

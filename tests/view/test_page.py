@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from regard.store import RunFolder
+from regard.tasks.recording import ViewInput
 from regard.view.export import export_page
+from regard.view.open_run import OpenRun
 from regard.view.pictures import align
-from regard.view.recording import ViewInput
 from regard.view.session import Session
-from regard.view.shown import OpenRun
 from tests.view.browser import NAMELESS, Watched, served
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY

@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from regard.tasks.image.image_file import ImageFile
+from regard.tasks.recording import ViewInput
 from regard.view.export import export_page
-from regard.view.image_file import ImageFile
+from regard.view.open_run import OpenRun
 from regard.view.pictures.image import patch_weights
-from regard.view.recording import ViewInput
 from regard.view.session import Session
-from regard.view.shown import OpenRun
 from tests.view.browser import NAMELESS, Watched, served
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY, picture
@@ -104,7 +104,7 @@ def test_bad_and_huge_files_are_told_and_change_nothing(
     session.keep_image(FILE)
     page = watched.open(address, run=0, image=FILE.digest)
     for name, data, told in (
-        (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is no image that can be read"),
+        (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is not an image of a supported format"),
         (None, big, "big.png: has 33,554,433 bytes, more than 33,554,432"),
     ):
         page.set_input_files("input[name=image]", data) if name is None else give(page, name, data)

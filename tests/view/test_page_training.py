@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
 from regard.cli.view import runs_in
-from regard.view.shown import OpenRun
+from regard.view.open_run import OpenRun
 from tests.view.browser import Watched, served
 from tests.view.conftest import Runs
 from tests.view.studies import save_study

@@ -18,11 +18,11 @@ from regard.core.errors import ConfigError, UserError
 from regard.models import GPT
 from regard.parts.positions import ALiBi, Learned, NoPosition, Rotary, Shaw, Sinusoid, T5Bias
 from regard.store import METRICS, RunFolder
+from regard.tasks.recording import ViewInput
+from regard.view.open_run import record
 from regard.view.pictures import align, alignment_picture, head_picture, overview_picture, position_pictures
 from regard.view.pictures.training import thin, training_picture
 from regard.view.pictures.values import downsample, encode_matrix
-from regard.view.record import record
-from regard.view.recording import ViewInput
 from tests.view.conftest import Runs
 
 TEXT = "to be, or not to be"

@@ -9,12 +9,12 @@ from regard.data.text.labelled import encode_texts
 from regard.decode import Sampling
 from regard.models import GPT
 from regard.parts.taps import listen
-from regard.run import Run
-from regard.tasks.targets import attention
-from regard.text import Gaps
+from regard.tasks import Run
+from regard.tasks.recording import Recording, ViewInput
+from regard.tasks.seq2seq.alignment import attention
+from regard.text import MaskFilling
 from regard.view import record as module
-from regard.view.record import record
-from regard.view.recording import Recording, ViewInput
+from regard.view.open_run import record
 from regard.view.row_explanation import _merge_notes
 from tests.view.conftest import Runs
 
@@ -28,7 +28,7 @@ def heard_by(run: Run, name: str, text: str, answer: str) -> dict[str, torch.Ten
     if name in ("transformer", "rnn-attention", "rnn", "decoder-only"):
         return attention(run.model, tokenizer, text, answer)[0]
     encoded = {
-        "fill": lambda: Gaps(tokenizer).encode([text]),
+        "fill": lambda: MaskFilling(tokenizer).encode([text]),
         "label": lambda: encode_texts([text], tokenizer, 16),
     }.get(name, lambda: tokenizer.encode([text]))()
     with torch.inference_mode(), listen(run.model) as heard:

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from regard.run import load_run
 from regard.store import read_metrics
+from regard.tasks import load_run
 from regard.train import Loop
 from regard.view.pictures import training_picture
 from tests.command import regard

@@ -11,10 +11,10 @@ from hypothesis import strategies as some
 from regard.core.errors import UserError
 from regard.view import page
 from regard.view.guard import is_own_name, refusal
+from regard.view.open_run import OpenRun
 from regard.view.routes import make_app
 from regard.view.server import bind
 from regard.view.session import Session
-from regard.view.shown import OpenRun
 from tests.view.conftest import Runs
 from tests.view.runs import NASTY
 from tests.view.test_pictures import unpacked
@@ -66,7 +66,7 @@ def test_a_row_rests_on_rows(tables: tuple[Path, Path]) -> None:
 
 def test_evidence_is_that_of_the_estimator(tables: tuple[Path, Path]) -> None:
     import regard
-    from regard.view.recording import ViewInput
+    from regard.tasks.recording import ViewInput
     from regard.view.row_explanation import as_row, explain_row, form_fields
 
     estimator = regard.load(tables[0])
@@ -84,7 +84,7 @@ def test_of_several_targets_the_first_is_shown_and_told() -> None:
     import numpy as np
 
     from regard.tables import NPTClassifier
-    from regard.view.recording import ViewInput
+    from regard.tasks.recording import ViewInput
     from regard.view.row_explanation import as_row, explain_row, form_fields
 
     table = np.random.default_rng(0).normal(size=(30, 2))
@@ -229,8 +229,8 @@ def test_ports_are_taken_or_told() -> None:
 
 
 def test_old_recordings_leave_when_memory_is_short(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    from regard.tasks.recording import ViewInput
     from regard.view import session as session_module
-    from regard.view.recording import ViewInput
 
     session = Session([OpenRun(runs["gpt"])])
     size = 2 * 2 * 5 * 5 * 4

@@ -12,11 +12,10 @@ from regard.data.trees.conllu import read_trees
 from regard.models import BERT, RNNLM, ClassifierHead, Transformer
 from regard.parts.positions import Tree
 from regard.parts.taps import listen
-from regard.run import save_run
-from regard.tasks import Classify, LanguageModel, Translate
+from regard.tasks import Classify, LanguageModel, Translate, save_run
+from regard.tasks.recording import ViewInput
 from regard.text import Characters
-from regard.view.recording import ViewInput
-from regard.view.shown import OpenRun
+from regard.view.open_run import OpenRun
 from tests.command import regard as command
 from tests.conllu import chain, conllu
 from tests.view.runs import LETTERS, SMALL

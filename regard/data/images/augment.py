@@ -1,4 +1,4 @@
-"""Augmentation: the same images shifted, mirrored, covered in part and mixed, so that few of them teach more."""
+"""Augmentation: shift, flip, erase and mix the training images, so that a small dataset goes further."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ Pixels = Float[Tensor, "image channel row column"]
 
 @dataclass(frozen=True)
 class Augment:
-    """Every one is off at 0."""
+    """Each is off at 0."""
 
-    crop: float = 0.0  # an image is shifted by up to this share of its side; what enters repeats the edge
-    flip: float = 0.0  # this share of the images is mirrored left to right: not for digits, letters, roads
-    erase: float = 0.0  # in this share of the images a rectangle is covered (Zhong et al., 2020)
-    mix: float = 0.0  # images are mixed in pairs, with their labels, in a share drawn from Beta(mix, mix) (Zhang, 2018)
+    crop: float = 0.0  # shift by up to this fraction of the side; the edge is repeated
+    flip: float = 0.0  # probability of mirroring left to right: not for digits, letters or traffic
+    erase: float = 0.0  # probability of random erasing: a rectangle is blanked (Zhong et al., 2020)
+    mix: float = 0.0  # mixup: blend pairs of images and their labels with weight Beta(mix, mix) (Zhang et al., 2018)
 
     def __post_init__(self) -> None:
         share(crop=self.crop)
@@ -29,43 +29,44 @@ class Augment:
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name}: must be between 0 and 1, not {getattr(self, name)}")
 
-    def move(self, images: Bytes, dice: np.random.Generator) -> Bytes:
-        """Shifted and mirrored: each pixel is looked up where it came from."""
+    def shift_and_flip(self, images: Bytes, rng: np.random.Generator) -> Bytes:
+        """Each output pixel is looked up at the place it came from."""
         count, _, side, _ = images.shape
-        most = round(self.crop * side)
-        if not most and not self.flip:
+        largest = round(self.crop * side)
+        if not largest and not self.flip:
             return images
-        shift = torch.from_numpy(dice.integers(-most, most + 1, (2, count, 1)))
-        mirrored = torch.from_numpy(dice.random((count, 1)) < self.flip)
-        rows, columns = (torch.arange(side) + shift).clamp(0, side - 1)
-        columns = torch.where(mirrored, side - 1 - columns, columns)
-        every = torch.arange(count)[:, None, None]
+        device = images.device
+        shift = torch.from_numpy(rng.integers(-largest, largest + 1, (2, count, 1))).to(device)
+        flipped = torch.from_numpy(rng.random((count, 1)) < self.flip).to(device)
+        rows, columns = (torch.arange(side, device=device) + shift).clamp(0, side - 1)
+        columns = torch.where(flipped, side - 1 - columns, columns)
+        every = torch.arange(count, device=device)[:, None, None]
         return images.permute(0, 2, 3, 1)[every, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
 
-    def cover(self, images: Pixels, dice: np.random.Generator) -> Pixels:
-        """A rectangle of a fiftieth to a quarter of the image becomes the mean of all images, which is 0."""
+    def random_erase(self, images: Pixels, rng: np.random.Generator) -> Pixels:
+        """Set a rectangle of 2 % to 25 % of the area to 0, which is the mean of normalised images."""
         if not self.erase:
             return images
         count, _, side, _ = images.shape
-        chosen = torch.from_numpy(dice.random((count, 1, 1)) < self.erase)
-        area, ratio = dice.uniform(0.02, 0.25, (count, 1)), np.exp(dice.uniform(-1.0, 1.0, (count, 1)))
+        chosen = torch.from_numpy(rng.random((count, 1, 1)) < self.erase)
+        area, ratio = rng.uniform(0.02, 0.25, (count, 1)), np.exp(rng.uniform(-1.0, 1.0, (count, 1)))
         covered = []
         for length in (np.sqrt(area * ratio), np.sqrt(area / ratio)):
             size = np.clip(np.round(length * side), 1, side)
-            start = np.floor(dice.random((count, 1)) * (side - size + 1))
-            place = np.arange(side)
-            covered.append(torch.from_numpy((place >= start) & (place < start + size)))
+            start = np.floor(rng.random((count, 1)) * (side - size + 1))
+            index = np.arange(side)
+            covered.append(torch.from_numpy((index >= start) & (index < start + size)))
         rectangle = covered[0][:, :, None] & covered[1][:, None, :] & chosen
-        return images.masked_fill(rectangle[:, None], 0.0)
+        return images.masked_fill(rectangle[:, None].to(images.device), 0.0)
 
-    def pair(
-        self, images: Pixels, dice: np.random.Generator
+    def mixup(
+        self, images: Pixels, rng: np.random.Generator
     ) -> tuple[Pixels, Int[Tensor, " image"], Float[Tensor, " image"]]:
-        """Each image mixed with another of the batch: which one, and the share that is the image itself."""
-        count = len(images)
-        other = torch.from_numpy(dice.permutation(count))
-        own = np.maximum(part := dice.beta(self.mix, self.mix, count), 1 - part) if self.mix else np.ones(count)
-        kept = torch.from_numpy(own.astype(np.float32))
+        """Each image blended with another of the batch: the result, the index of the other, the image's own weight."""
+        count, device = len(images), images.device
+        other = torch.from_numpy(rng.permutation(count)).to(device)
+        drawn = np.maximum(part := rng.beta(self.mix, self.mix, count), 1 - part) if self.mix else np.ones(count)
+        weight = torch.from_numpy(drawn.astype(np.float32)).to(device)
         if self.mix:
-            images = torch.lerp(images[other], images, kept[:, None, None, None])
-        return images, other, kept
+            images = torch.lerp(images[other], images, weight[:, None, None, None])
+        return images, other, weight

@@ -1,4 +1,4 @@
-"""An album: labelled images decoded once to bytes of one size on disk, and mapped into memory as they are needed."""
+"""The image cache: labelled images decoded once to bytes of one size on disk, then memory-mapped."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,91 +11,94 @@ import numpy as np
 from regard.core.errors import UserError
 from regard.core.files import read_json, replacing, write_text
 from regard.core.machine import usable_cores
-from regard.data.images.image_files import Found
-from regard.data.images.pixels import Framing, ImageError, pixels
-from regard.data.progress import counted
+from regard.data.images.image_files import ImageRecord
+from regard.data.images.pixels import ImageError, Resize, pixels
+from regard.data.progress import progress
 
-TOGETHER = 256  # images decoded at a time
-HELD = 1 << 26  # bytes of them that may wait to be decoded: of files only names wait, of arrays all that is in them
+GROUP = 256  # images decoded at a time
+GROUP_BYTES = 1 << 26  # undecoded bytes that may wait; a file waits as its path, an array with its contents
 
 
 @dataclass(frozen=True)
-class View:
-    """How a model sees an image."""
+class ImageFormat:
+    """The size and channels of the images that a model reads."""
 
     side: int
     channels: int
-    framing: Framing = "crop"
+    resize: Resize = "crop"
 
 
 @dataclass(frozen=True)
-class Album:
+class ImageCache:
     images: np.ndarray  # image, channel, row, column: bytes
     labels: tuple[str, ...]  # of each image
-    where: tuple[str, ...]  # what stands for each of the labels' first image, to be named to a person
-    skipped: tuple[str, ...]  # images that could not be read, and why
+    where: tuple[str, ...]  # for each distinct label, where its first image was read from: for error messages
+    skipped: tuple[str, ...]  # error messages of the images that could not be read
 
-    def numbers(self, names: Sequence[str]) -> np.ndarray:
-        """The place of each image's label among these names."""
-        places = {name: number for number, name in enumerate(names)}
+    def label_ids(self, names: Sequence[str]) -> np.ndarray:
+        """The index of each image's label in `names`."""
+        ids = {name: number for number, name in enumerate(names)}
         for label, where in zip(dict.fromkeys(self.labels), self.where, strict=True):
-            if label not in places:
+            if label not in ids:
                 raise UserError(f"{where}: the label {label!r} does not occur in the training images")
-        return np.array([places[label] for label in self.labels])
+        return np.array([ids[label] for label in self.labels])
 
 
-def decode(found: Iterable[Found], view: View) -> Iterator[tuple[Found, np.ndarray | ImageError]]:
-    """The pixels of each image, or why it has none; a thread a core decodes."""
+def decode(
+    records: Iterable[ImageRecord], image_format: ImageFormat
+) -> Iterator[tuple[ImageRecord, np.ndarray | ImageError]]:
+    """The pixels of each image, or the error that prevented reading it; one decoding thread per core."""
     with ThreadPoolExecutor(usable_cores()) as pool:
-        for together in _groups(found):
-            yield from zip(together, pool.map(lambda one: _pixels(one, view), together), strict=True)
+        for group in _groups(records):
+            yield from zip(group, pool.map(lambda record: _pixels(record, image_format), group), strict=True)
 
 
-def _groups(found: Iterable[Found]) -> Iterator[list[Found]]:
-    """So many that every core has work, and so few that they fit into memory."""
-    group: list[Found] = []
-    held = 0
-    for one in found:
-        group.append(one)
-        held += one.picture.nbytes if isinstance(one.picture, np.ndarray) else 0
-        if len(group) == TOGETHER or held >= HELD:
+def _groups(records: Iterable[ImageRecord]) -> Iterator[list[ImageRecord]]:
+    """Groups large enough to keep every core busy and small enough to fit into memory."""
+    group: list[ImageRecord] = []
+    size = 0
+    for record in records:
+        group.append(record)
+        size += record.image.nbytes if isinstance(record.image, np.ndarray) else 0
+        if len(group) == GROUP or size >= GROUP_BYTES:
             yield group
-            group, held = [], 0
+            group, size = [], 0
     yield group
 
 
-def _pixels(one: Found, view: View) -> np.ndarray | ImageError:
+def _pixels(record: ImageRecord, image_format: ImageFormat) -> np.ndarray | ImageError:
     try:
-        return pixels(one.picture, view.side, view.channels, view.framing, one.where)
+        return pixels(record.image, image_format.side, image_format.channels, image_format.resize, where=record.where)
     except ImageError as error:
         return error
 
 
-def write_album(found: Iterable[Found], path: Path, view: View) -> None:
-    """Whole or absent: the bytes first, then what says how many there are."""
+def write_image_cache(records: Iterable[ImageRecord], path: Path, image_format: ImageFormat) -> None:
+    """Complete or absent: the pixels first, then the JSON file that describes them."""
     labels: list[str] = []
     first: dict[str, str] = {}
     skipped: list[str] = []
     with replacing(path) as temporary, temporary.open("wb") as out:
-        for one, answer in counted(decode(found, view), "images decoded"):
-            if isinstance(answer, ImageError):
-                skipped.append(str(answer))
+        for record, result in progress(decode(records, image_format), "images decoded"):
+            if isinstance(result, ImageError):
+                skipped.append(str(result))
                 continue
-            out.write(np.ascontiguousarray(answer).data)
-            labels.append(one.label)
-            first.setdefault(one.label, one.where)
-    shape = [len(labels), view.channels, view.side, view.side]
-    told = {"shape": shape, "labels": labels, "where": list(first.values()), "skipped": skipped}
-    write_text(_beside(path), json.dumps(told, ensure_ascii=False))
+            out.write(np.ascontiguousarray(result).data)
+            labels.append(record.label)
+            first.setdefault(record.label, record.where)
+    shape = [len(labels), image_format.channels, image_format.side, image_format.side]
+    description = {"shape": shape, "labels": labels, "where": list(first.values()), "skipped": skipped}
+    write_text(_description_path(path), json.dumps(description, ensure_ascii=False))
 
 
-def read_album(path: Path) -> Album:
-    told = read_json(_beside(path))
-    if not told["labels"]:
-        raise UserError(f"no image could be read: {told['skipped'][0]}" if told["skipped"] else "there are no images")
-    images = np.memmap(path, dtype=np.uint8, mode="r", shape=tuple(told["shape"]))
-    return Album(images, tuple(told["labels"]), tuple(told["where"]), tuple(told["skipped"]))
+def read_image_cache(path: Path) -> ImageCache:
+    description = read_json(_description_path(path))
+    labels, skipped = description["labels"], description["skipped"]
+    if not labels:
+        raise UserError(f"no image could be read: {skipped[0]}" if skipped else "there are no images")
+    images = np.memmap(path, dtype=np.uint8, mode="r", shape=tuple(description["shape"]))
+    return ImageCache(images, tuple(labels), tuple(description["where"]), tuple(skipped))
 
 
-def _beside(path: Path) -> Path:
+def _description_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")

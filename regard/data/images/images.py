@@ -1,4 +1,4 @@
-"""Batches of labelled images: bytes from an album, augmented, and normed to mean 0 and deviation 1."""
+"""Batches of labelled images: bytes from the image cache, augmented and normalised."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ from regard.core.machine import seed_for
 from regard.core.shapes import Images
 from regard.data.batch import TensorBatch
 from regard.data.images.augment import Augment, Bytes
-from regard.data.images.pixels import Framing
-from regard.data.sampler import Order
+from regard.data.images.pixels import Resize
+from regard.data.sampler import Sampler
 
-SAMPLE = 1 << 24  # bytes of images that mean and deviation are taken from
+SAMPLE_BYTES = 1 << 24  # of the images that mean and standard deviation are estimated from
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageFiles:
     train: tuple[str, ...]
-    valid: tuple[str, ...] = ()  # none: a share of the images of `train`, drawn at random but the same each time
-    valid_share: float = 0.1
-    framing: Framing = "crop"
+    valid: tuple[str, ...] = ()  # none: a random part of `train`, the same each time
+    valid_fraction: float = 0.1  # of the training images, if `valid` is not given
+    resize: Resize = "crop"  # how images that are not square become square
     augment: Augment = Augment()
 
     def __post_init__(self) -> None:
-        share(valid_share=self.valid_share)
+        share(valid_fraction=self.valid_fraction)
         if not self.train:
             raise ConfigError("train: a folder, an .npz or a list of images is needed")
 
@@ -37,8 +37,8 @@ class ImageFiles:
 class ImageBatch(TensorBatch):
     images: Images
     label: Int[Tensor, " batch"]
-    other: Int[Tensor, " batch"]  # the label of what was mixed into the image
-    own: Float[Tensor, " batch"]  # the share of the image that is its own
+    mixed_label: Int[Tensor, " batch"]  # of the image that was blended in by mixup
+    weight: Float[Tensor, " batch"]  # of `label`; `mixed_label` has the rest
 
     @property
     def rows(self) -> int:
@@ -50,60 +50,60 @@ class ImageBatch(TensorBatch):
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Mean and deviation of each channel, as shares of white."""
+class Normalisation:
+    """Mean and standard deviation of each channel, of pixels from 0 to 1."""
 
     mean: tuple[float, ...]
-    spread: tuple[float, ...]
+    std: tuple[float, ...]
 
-    def norm(self, images: Bytes) -> Images:
-        mean, spread = (255 * torch.tensor(values)[:, None, None] for values in (self.mean, self.spread))
-        return (images.float() - mean) / spread
+    def __call__(self, images: Bytes) -> Images:
+        mean, std = (255 * torch.tensor(x, device=images.device)[:, None, None] for x in (self.mean, self.std))
+        return (images.float() - mean) / std
 
     @staticmethod
-    def of(images: np.ndarray, rows: Sequence[int]) -> "Scale":
-        """Of these rows, or of so many of them that spread evenly."""
-        most = max(1, SAMPLE // images[0].size)
-        some = images[list(rows[:: -(-len(rows) // most)])]
-        mean = [some[:, channel].mean() / 255 for channel in range(some.shape[1])]
-        spread = [max(some[:, channel].std() / 255, 0.01) for channel in range(some.shape[1])]
-        return Scale(tuple(round(float(x), 4) for x in mean), tuple(round(float(x), 4) for x in spread))
+    def estimate(images: np.ndarray, rows: Sequence[int]) -> "Normalisation":
+        """From these rows, or from an evenly spaced sample of them."""
+        largest = max(1, SAMPLE_BYTES // images[0].size)
+        sample = images[list(rows[:: -(-len(rows) // largest)])]
+        mean = [sample[:, channel].mean() / 255 for channel in range(sample.shape[1])]
+        std = [max(sample[:, channel].std() / 255, 0.01) for channel in range(sample.shape[1])]
+        return Normalisation(tuple(round(float(x), 4) for x in mean), tuple(round(float(x), 4) for x in std))
 
 
 class LabelledImages:
-    """The batch of a step, and all that chance does to it, follow from the seed and the number of the step."""
+    """Batches of images; the batch of a step and its augmentation depend on the seed and the step alone."""
 
     fixed_shape = True
 
     def __init__(
         self,
         images: np.ndarray,
-        labels: np.ndarray,  # of each image, as numbers
-        rows: Sequence[int],  # those images that are meant
-        scale: Scale,
+        labels: np.ndarray,  # the class index of each image
+        rows: Sequence[int],  # the images to use
+        normalise: Normalisation,
         batch: int,
         seed: int = 0,
         augment: Augment = Augment(),
     ):
-        self.images, self.labels, self.rows, self.scale = images, labels, rows, scale
+        self.images, self.labels, self.rows, self.normalise = images, labels, rows, normalise
         self.batch_size, self.seed, self.augment = batch, seed, augment
-        self.order = Order(torch.ones(len(rows), dtype=torch.int8), batch, seed)
+        self.sampler = Sampler(torch.ones(len(rows), dtype=torch.int8), batch, seed)
 
     @property
     def steps_per_epoch(self) -> int:
-        return self.order.steps_per_epoch
+        return self.sampler.steps_per_epoch
 
     def batch(self, step: int) -> ImageBatch:
-        dice = np.random.default_rng(seed_for("augment", self.seed, step))
-        pixels, label = self._read([self.rows[place] for place in self.order.rows(step)])
-        images = self.augment.cover(self.scale.norm(self.augment.move(pixels, dice)), dice)
-        images, other, own = self.augment.pair(images, dice)
-        return ImageBatch(images, label, label[other], own)
+        rng = np.random.default_rng(seed_for("augment", self.seed, step))
+        pixels, label = self._read([self.rows[index] for index in self.sampler.rows(step)])
+        images = self.augment.random_erase(self.normalise(self.augment.shift_and_flip(pixels, rng)), rng)
+        images, other, weight = self.augment.mixup(images, rng)
+        return ImageBatch(images, label, label[other], weight)
 
     def once(self) -> Iterator[ImageBatch]:
         for first in range(0, len(self.rows), self.batch_size):
             pixels, label = self._read(self.rows[first : first + self.batch_size])
-            yield ImageBatch(self.scale.norm(pixels), label, label, torch.ones(len(label)))
+            yield ImageBatch(self.normalise(pixels), label, label, torch.ones(len(label)))
 
     def _read(self, rows: Sequence[int]) -> tuple[Bytes, Int[Tensor, " image"]]:
         return torch.from_numpy(self.images[list(rows)]), torch.from_numpy(self.labels[list(rows)])

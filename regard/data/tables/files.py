@@ -15,10 +15,10 @@ import pyarrow.parquet
 
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import replacing
-from regard.data.decompress import PACKED, opened
+from regard.data.decompress import COMPRESSED, open_decompressed
 from regard.data.tables.layout import SEPARATORS, Layout, find_layout, name_columns, tell
 from regard.data.tables.types import MISSING, plain, read_amounts, read_dates, read_thousands
-from regard.data.text.files import kind_of
+from regard.data.text.files import file_format
 
 # A spreadsheet takes a text that begins so for a formula, and runs it; the wide forms too, where Japanese is written.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -43,9 +43,9 @@ def read_cells(path: Path, names: Sequence[str]) -> pd.DataFrame:
 
 
 def _data(path: Path) -> bytes:
-    if kind_of(path) == ".jsonl" or path.suffix.lower() == ".json":
+    if file_format(path) == ".jsonl" or path.suffix.lower() == ".json":
         raise UserError(f"{path}: is no table; save it as CSV or Parquet")
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         data = file.read()
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise UserError(f"{path}: is a spreadsheet or an archive; save the sheet as CSV")
@@ -53,7 +53,7 @@ def _data(path: Path) -> bytes:
 
 
 def _is_parquet(path: Path, data: bytes) -> bool:
-    return kind_of(path) == ".parquet" or data.startswith(b"PAR1")
+    return file_format(path) == ".parquet" or data.startswith(b"PAR1")
 
 
 def _delimited(path: Path, layout: Layout) -> pd.DataFrame:
@@ -172,7 +172,7 @@ def from_arrow(table: pyarrow.Table) -> pd.DataFrame:
 def check_written(path: Path) -> tuple[str, str]:
     """As what a file of this name is written, and how it is packed; refused where a table cannot be."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    packing = suffixes.pop() if suffixes and suffixes[-1] in PACKED else ""
+    packing = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
     kind = suffixes[-1] if suffixes else ".csv"
     if kind not in (".csv", ".tsv", ".parquet"):
         raise ConfigError(f"{path}: a table is written as .csv, .tsv or .parquet, not {kind}")

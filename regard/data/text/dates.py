@@ -1,4 +1,4 @@
-"""Written dates in seven languages and the ISO date that each means: a small translation job that needs no files."""
+"""Dates written out in seven languages, paired with the ISO date: a small translation task that needs no files."""
 
 import datetime
 import random
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
-from regard.text import Characters, Tokenizing
+from regard.data.text.pairs import Pair, References
+from regard.data.trees.conllu import Parse
+from regard.text import Characters, TokenizerConfig
 
 
 @dataclass(frozen=True)
 class Language:
     months: tuple[str, ...]
-    days: tuple[str, ...]  # of the week, Monday first
-    forms: tuple[
-        str, ...
-    ]  # {d} day, {dd} with a zero, {th} ordinal, {m} month's name, {mm} its number, {y}, {w} weekday
+    weekdays: tuple[str, ...]  # Monday first
+    # {d} day, {dd} two digits, {th} ordinal, {m} name of the month, {mm} its number, {y} year, {w} weekday
+    forms: tuple[str, ...]
 
 
 def names(words: str) -> tuple[str, ...]:
@@ -68,12 +69,10 @@ LANGUAGES = {
     ),
 }
 
-Pair = tuple[str, str]  # as written, as ISO
-
 
 @dataclass(frozen=True)
 class Dates:
-    """Whole days are held out: no day of the validation or test pairs is ever seen in training, in any language."""
+    """Splits are disjoint by day: no day of the validation or test pairs occurs in training, in any language."""
 
     train: int = 20_000
     valid: int = 500
@@ -81,21 +80,36 @@ class Dates:
     first_year: int = 1900
     last_year: int = 2099
     seed: int = 0
-    tokenizer: Tokenizing = Characters()
+    tokenizer: TokenizerConfig = Characters()
 
     def __post_init__(self) -> None:
         at_least(1, train=self.train, valid=self.valid, test=self.test)
         if not 1 <= self.first_year <= self.last_year <= 9999:
-            raise ConfigError(f"first_year {self.first_year} to last_year {self.last_year} is no span of years")
+            raise ConfigError(f"first_year {self.first_year} to last_year {self.last_year} is not a range of years")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def has_trees(self) -> bool:
+        return False
 
     def pairs(self) -> dict[str, list[Pair]]:
-        dice = random.Random(seed_for("dates", self.seed))
+        rng = random.Random(seed_for("dates", self.seed))
         first = datetime.date(self.first_year, 1, 1).toordinal()
         days = list(range(first, datetime.date(self.last_year, 12, 31).toordinal() + 1))
-        dice.shuffle(days)
+        rng.shuffle(days)
         tenth = len(days) // 10
         spans = {"train": days[2 * tenth :], "valid": days[:tenth], "test": days[tenth : 2 * tenth]}
-        return {name: _pairs(span, getattr(self, name), dice) for name, span in spans.items()}
+        return {name: _pairs(span, getattr(self, name), rng) for name, span in spans.items()}
+
+    def references(self) -> dict[str, list[References]]:
+        return {name: [(source, (target,)) for source, target in pairs] for name, pairs in self.pairs().items()}
+
+    def parses(self) -> dict[str, list[Parse]]:
+        """Dates have no dependency trees."""
+        return {}
 
 
 def write(day: datetime.date, language: Language, form: str) -> str:
@@ -106,17 +120,17 @@ def write(day: datetime.date, language: Language, form: str) -> str:
         m=language.months[day.month - 1],
         mm=f"{day.month:02d}",
         y=day.year,
-        w=language.days[day.weekday()],
+        w=language.weekdays[day.weekday()],
     )
 
 
-def _pairs(days: Sequence[int], count: int, dice: random.Random) -> list[Pair]:
+def _pairs(days: Sequence[int], count: int, rng: random.Random) -> list[Pair]:
     pairs = []
     for _ in range(count):
-        day = datetime.date.fromordinal(dice.choice(days))
-        language = LANGUAGES[dice.choice(list(LANGUAGES))]
-        written = write(day, language, dice.choice(language.forms))
-        pairs.append((written if dice.random() < 0.8 else written.lower(), day.isoformat()))
+        day = datetime.date.fromordinal(rng.choice(days))
+        language = LANGUAGES[rng.choice(list(LANGUAGES))]
+        written = write(day, language, rng.choice(language.forms))
+        pairs.append((written if rng.random() < 0.8 else written.lower(), day.isoformat()))
     return pairs
 
 

@@ -1,7 +1,7 @@
-"""Masked windows: running text in which some words are hidden, to be told from the rest (Devlin et al., 2019).
+"""Masked windows: running text with some tokens hidden, to be predicted from the rest (BERT: Devlin et al., 2019).
 
-Which words are hidden follows from the seed and the step alone; in a pass that measures, from the window alone. Every
-window has as many places to tell, so that shapes are fixed and scores need computing nowhere else.
+Which tokens are hidden depends on the seed and the step alone; in evaluation, on the window alone. Every window has
+the same number of positions to predict, so shapes are fixed and logits are computed at these positions only.
 """
 
 from collections.abc import Iterator
@@ -18,16 +18,16 @@ from regard.data.batch import TensorBatch
 from regard.data.text.windows import WindowBatch, Windows
 from regard.text import Tokenizer
 
-MASKED, REPLACED = 0.8, 0.1  # of the chosen words; the rest stay, so that a word that is shown may be wrong or right
+MASKED, REPLACED = 0.8, 0.1  # of the chosen tokens; the rest stay, so a visible token may be right or wrong
 
 
 @dataclass(frozen=True)
 class MaskedBatch(TensorBatch):
-    tokens: Int[Tensor, "batch length"]  # as the model reads them
-    valid: Bool[Tensor, "batch length"] | None  # None: all are real
-    chosen: Int[Tensor, "batch chosen"]  # the places to tell
-    answer: Int[Tensor, "batch chosen"]  # what stood there
-    counted: Bool[Tensor, "batch chosen"]  # False: a window with fewer words than others
+    tokens: Int[Tensor, "batch length"]  # the model's input
+    valid: Bool[Tensor, "batch length"] | None  # None: no padding
+    chosen: Int[Tensor, "batch chosen"]  # positions to predict
+    answer: Int[Tensor, "batch chosen"]  # the tokens at these positions
+    counted: Bool[Tensor, "batch chosen"]  # False: the window has fewer positions to predict than others
 
     @property
     def rows(self) -> int:
@@ -39,40 +39,42 @@ class MaskedBatch(TensorBatch):
 
 
 class Masking:
-    """Choose a share of the words, and hide most of them: the mask token, another word, or the word itself."""
+    """Choose a fraction of the tokens; replace most with the mask token, some with random tokens, and keep the rest."""
 
-    def __init__(self, tokenizer: Tokenizer, share: float):
-        self.share, self.mask = share, tokenizer.mask
+    def __init__(self, tokenizer: Tokenizer, fraction: float):
+        self.fraction, self.mask = fraction, tokenizer.mask
         self.is_word = torch.ones(tokenizer.vocab, dtype=torch.bool)
         self.is_word[tokenizer.special] = False
         self.words = self.is_word.nonzero().flatten()
 
     def draw(
-        self, tokens: Int[Tensor, "batch length"], most: int, dice: torch.Generator
+        self, tokens: Int[Tensor, "batch length"], count: int, generator: torch.Generator
     ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, "batch chosen"], Bool[Tensor, "batch chosen"]]:
-        """The tokens with words hidden, `most` places in each row, and which of these are of its share of words."""
+        """The masked tokens, `count` chosen positions per row, and which of these count towards the loss."""
         is_word = self.is_word[tokens]
-        lots = torch.rand(tokens.shape, generator=dice).masked_fill(~is_word, 2.0)
-        chosen = lots.argsort(1)[:, :most]
-        wanted = (self.share * is_word.sum(1)).round().clamp(min=1).minimum(is_word.sum(1))
-        counted = torch.arange(most) < wanted[:, None]
-        fate = torch.rand(chosen.shape, generator=dice)
-        others = self.words[torch.randint(len(self.words), chosen.shape, generator=dice)]
-        there = tokens.gather(1, chosen)
-        put = torch.where(fate < MASKED, self.mask, torch.where(fate < MASKED + REPLACED, others, there))
-        return tokens.scatter(1, chosen, torch.where(counted, put, there)), chosen, counted
+        order = torch.rand(tokens.shape, generator=generator).masked_fill(~is_word, 2.0)
+        chosen = order.argsort(1)[:, :count]
+        wanted = (self.fraction * is_word.sum(1)).round().clamp(min=1).minimum(is_word.sum(1))
+        counted = torch.arange(count) < wanted[:, None]
+        fate = torch.rand(chosen.shape, generator=generator)
+        random = self.words[torch.randint(len(self.words), chosen.shape, generator=generator)]
+        original = tokens.gather(1, chosen)
+        replaced = torch.where(fate < MASKED, self.mask, torch.where(fate < MASKED + REPLACED, random, original))
+        return tokens.scatter(1, chosen, torch.where(counted, replaced, original)), chosen, counted
 
 
 class MaskedWindows:
-    """Windows between the start and the end token, as the texts are that such a model is later tuned to."""
+    """Windows between a start and an end token, like the texts that the model is later fine-tuned on."""
 
     fixed_shape = True
 
-    def __init__(self, tokens: np.ndarray, length: int, tokenizer: Tokenizer, share: float, batch: int, seed: int = 0):
+    def __init__(
+        self, tokens: np.ndarray, length: int, tokenizer: Tokenizer, fraction: float, batch: int, seed: int = 0
+    ):
         at_least(3, length=length)
         self.windows = Windows(tokens, length - 2, batch, seed)
-        self.masking = Masking(tokenizer, share)
-        self.most = max(1, round(share * self.windows.length))
+        self.masking = Masking(tokenizer, fraction)
+        self.count = max(1, round(fraction * self.windows.length))
         self.pad, self.start, self.end, self.seed = tokenizer.pad, tokenizer.start, tokenizer.end, seed
 
     @property
@@ -80,29 +82,29 @@ class MaskedWindows:
         return self.windows.steps_per_epoch
 
     def batch(self, step: int) -> MaskedBatch:
-        dice = torch.Generator().manual_seed(seed_for("masks", self.seed, step))
+        generator = torch.Generator().manual_seed(seed_for("masks", self.seed, step))
         tokens, valid = self._framed(self.windows.batch(step))
-        return self._batch(tokens, valid, *self.masking.draw(tokens, self.most, dice))
+        return self._batch(tokens, valid, *self.masking.draw(tokens, self.count, generator))
 
     def once(self) -> Iterator[MaskedBatch]:
-        """Each window's masks are its own, whatever else is in the batch: scores do not depend on the batch's size."""
+        """The masks of a window do not depend on the rest of the batch, so scores do not depend on the batch size."""
         number = 0
         for windows in self.windows.once():
             tokens, valid = self._framed(windows)
             drawn = []
             for row in tokens.split(1):
-                dice = torch.Generator().manual_seed(seed_for("masks of window", number))
-                drawn.append(self.masking.draw(row, self.most, dice))
+                generator = torch.Generator().manual_seed(seed_for("masks of window", number))
+                drawn.append(self.masking.draw(row, self.count, generator))
                 number += 1
             yield self._batch(tokens, valid, *(torch.cat(parts) for parts in zip(*drawn, strict=True)))
 
     def _batch(
-        self, tokens: Tensor, valid: Tensor | None, hidden: Tensor, chosen: Tensor, counted: Tensor
+        self, tokens: Tensor, valid: Tensor | None, masked: Tensor, chosen: Tensor, counted: Tensor
     ) -> MaskedBatch:
-        return MaskedBatch(hidden, valid, chosen, tokens.gather(1, chosen), counted)
+        return MaskedBatch(masked, valid, chosen, tokens.gather(1, chosen), counted)
 
     def _framed(self, windows: WindowBatch) -> tuple[Tensor, Tensor | None]:
-        """Start, the window's tokens, end; then padding where the text ended before the window did."""
+        """Start token, window, end token; then padding if the text ended within the window."""
         sizes = windows.answer_valid.sum(1, keepdim=True)
         body = windows.tokens.masked_fill(~windows.answer_valid, self.pad)
         tokens = torch.nn.functional.pad(body, (1, 1), value=self.pad)

@@ -1,4 +1,4 @@
-"""Windows: running text cut into stretches of one length, cut anew in every epoch."""
+"""Windows: running text cut into stretches of equal length, at different places in every epoch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from torch import Tensor
 from regard.core.errors import UserError
 from regard.core.machine import seed_for
 from regard.data.batch import TensorBatch
-from regard.data.sampler import Order
+from regard.data.sampler import Sampler
 
 
 @dataclass(frozen=True)
 class WindowBatch(TensorBatch):
     tokens: Int[Tensor, "batch length"]
-    answer: Int[Tensor, "batch length"]  # the token after each
-    answer_valid: Bool[Tensor, "batch length"]
+    answer: Int[Tensor, "batch length"]  # the next token at each position
+    answer_valid: Bool[Tensor, "batch length"]  # False: padding
 
     @property
     def rows(self) -> int:
@@ -30,28 +30,31 @@ class WindowBatch(TensorBatch):
 
 
 class Windows:
-    """Training shuffles windows; measuring reads them in order, each by itself, so that every token counts once."""
+    """Training shuffles the windows; evaluation reads them in order, so that every token counts once.
+
+    A text shorter than `length` is one window.
+    """
 
     fixed_shape = True
 
     def __init__(self, tokens: np.ndarray, length: int, batch: int, seed: int = 0):
         if len(tokens) < 2:
-            raise UserError(f"a text of {len(tokens)} tokens is too short: there is no next token to learn")
+            raise UserError(f"a text of {len(tokens)} tokens is too short: there is no next token to predict")
         self.tokens, self.batch_size, self.seed = tokens, batch, seed
         self.length = min(length, len(tokens) - 1)
-        # One window fewer than would fit, so that each epoch can begin at a place of its own.
+        # One window fewer than would fit, so that each epoch can start at a different offset.
         count = max(1, (len(tokens) - 1) // self.length - 1)
-        self.order = Order(torch.ones(count, dtype=torch.int8), batch, seed)
+        self.sampler = Sampler(torch.ones(count, dtype=torch.int8), batch, seed)
         self.slack = len(tokens) - 1 - count * self.length
 
     @property
     def steps_per_epoch(self) -> int:
-        return self.order.steps_per_epoch
+        return self.sampler.steps_per_epoch
 
     def batch(self, step: int) -> WindowBatch:
         epoch = step // self.steps_per_epoch
-        shift = seed_for("windows", self.seed, epoch) % (min(self.slack, self.length) + 1)
-        return self._collate([shift + row * self.length for row in self.order.rows(step)])
+        offset = seed_for("windows", self.seed, epoch) % (min(self.slack, self.length) + 1)
+        return self._collate([offset + row * self.length for row in self.sampler.rows(step)])
 
     def once(self) -> Iterator[WindowBatch]:
         starts = range(0, len(self.tokens) - 1, self.length)
@@ -62,8 +65,8 @@ class Windows:
         rows = np.zeros((len(starts), self.length + 1), dtype=np.int64)
         sizes = torch.empty(len(starts), dtype=torch.long)
         for row, start in enumerate(starts):
-            piece = self.tokens[start : start + self.length + 1]
-            rows[row, : len(piece)] = piece
-            sizes[row] = len(piece) - 1
+            window = self.tokens[start : start + self.length + 1]
+            rows[row, : len(window)] = window
+            sizes[row] = len(window) - 1
         filled = torch.from_numpy(rows)
         return WindowBatch(filled[:, :-1], filled[:, 1:], torch.arange(self.length) < sizes[:, None])

@@ -30,6 +30,9 @@ class Positions:
         depth, distance = (None if x is None else change(x) for x in (self.depth, self.distance))
         return Positions(change(self.index), depth, distance)
 
+    def to(self, device: torch.device | str) -> "Positions":
+        return self.each(lambda x: x.to(device))
+
 
 class PositionConfig(Config):
     relates: ClassVar[bool]  # whether it adds to the score of each pair of tokens

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from regard.core.config import override
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import usable_cores
-from regard.recipes import Plan
 from regard.studies.ablate.base import TaskName, base_plan, loss_unit
 from regard.studies.ablate.changes import Change, applicable, choose_changes
 from regard.studies.ablate.report import BASE, AblationResults, report_ablation
@@ -19,6 +18,7 @@ from regard.studies.runner.learning_rate import find_learning_rate, first_jobs, 
 from regard.studies.runner.pool import run_jobs
 from regard.studies.runner.prepare import prepared
 from regard.studies.runner.timing import EVALUATIONS, USABLE, Timing, estimate, measure_timings, steps_within
+from regard.tasks.plan import Plan
 
 log = logging.getLogger(__name__)
 EXTRA_SEEDS = 2  # of the base, whose standard deviation every change is compared with
@@ -112,7 +112,7 @@ def ablate(study: Ablation, out: Path, processes: int | None) -> None:
         seconds = USABLE * 60 * study.minutes * cores
         base = _base(study, seconds)
         with prepared(base, Path(scratch) / "run") as ready:
-            base = replace(base, model=ready.plan.model)
+            base = replace(base, model=ready.model)
             variants = Variants.of(base, study.only)
             measured = folder.cached("timings", lambda: measure_timings(variants.plans, ready))
         timings = {name: Timing(**timing) for name, timing in measured.items()}

@@ -13,7 +13,11 @@ from regard.core.errors import ConfigError
 from regard.data.text.corpus import Corpus
 from regard.models import GPT
 from regard.parts import GELU, PreNorm
-from regard.recipes import Plan, classifier, language, own_table, translator
+from regard.tasks.classify.recipe import classifier
+from regard.tasks.lm.recipe import language_model
+from regard.tasks.plan import Plan
+from regard.tasks.table.recipe import table_npt
+from regard.tasks.translate.recipe import translator
 from regard.train import AdamW, Cosine
 
 TaskName = Literal["lm", "translate", "classify", "table"]
@@ -59,7 +63,7 @@ def loss_unit(task: TaskName, plan: Plan) -> str:
 def _language(files: Files, size: Size) -> Plan:
     _no_target("lm", files)
     corpus = Corpus(files=files.data, valid=files.valid, length=size.length)
-    return _plain(replace(language(files.data), data=corpus, model=GPT()), size)
+    return _plain(replace(language_model(files.data), data=corpus, model=GPT()), size)
 
 
 def _translate(files: Files, size: Size) -> Plan:
@@ -79,7 +83,7 @@ def _table(files: Files, size: Size) -> Plan:
         raise ConfigError("--target: name the column of the table to predict")
     if len(files.data) != 1 or files.valid:
         raise ConfigError("--data: a table is one file; some of its rows are held out for validation")
-    plan = own_table(files.data[0], files.target)
+    plan = table_npt(files.data[0], files.target)
     return _plain(plan, replace(size, width=min(64, size.width)), batch_size=plan.training.batch_size)
 
 

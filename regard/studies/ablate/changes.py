@@ -38,7 +38,7 @@ from regard.parts import (
     Window,
     ZeroInit,
 )
-from regard.recipes import Plan
+from regard.tasks.plan import Plan
 from regard.train import AdamW, Muon
 
 

@@ -10,13 +10,13 @@ from typing import Any
 from regard.core.config import to_yaml
 from regard.core.errors import UserError
 from regard.core.files import write_text
-from regard.recipes import Plan
 from regard.studies.ablate.changes import Change
 from regard.studies.ablate.seed_noise import CONFIDENCE, Effect, SeedNoise, effect
 from regard.studies.runner.folder import Outcome
 from regard.studies.runner.learning_rate import LearningRate, learning_rate_blocks
 from regard.studies.runner.plots import draw_effects
 from regard.studies.runner.report import Block, CodeBlock, Figure, Heading, Paragraph, Table, command, write_report
+from regard.tasks.plan import Plan
 
 BASE = "base"
 

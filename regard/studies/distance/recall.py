@@ -23,13 +23,14 @@ from regard.core.machine import seed_for, usable_cores
 from regard.data.text.pair_files import PairFiles
 from regard.models import RNN, Model, Transformer
 from regard.parts import GELU, Additive
-from regard.recipes import Plan, translator
 from regard.studies.distance.costs import measure_costs
 from regard.studies.distance.report import report_distance
 from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.pool import run_jobs
 from regard.studies.runner.prepare import prepared
 from regard.studies.runner.timing import Timing, estimate, measure_timing
+from regard.tasks.plan import Plan
+from regard.tasks.translate.recipe import translator
 from regard.text import Characters
 from regard.train import AdamW, Cosine, Training
 

@@ -9,8 +9,8 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from regard.parts import listen
+from regard.tables.network.masked_cells import CellBatch
 from regard.tables.own_network import OwnNetwork
-from regard.tasks.fill_cells import CellBatch
 
 QUERY_ROWS = 96  # rows of a fitted table whose target is hidden from its network
 Indices = Int[Tensor, " query"]
@@ -28,14 +28,14 @@ def hide_targets(network: OwnNetwork) -> CellBatch:
 
 def with_duplicates(batch: CellBatch) -> tuple[CellBatch, Indices, Indices]:
     """The batch with a copy of every query row that shows its target; the indices of these rows and of the copies."""
-    rows = batch.asked[0, :, -1].nonzero()[:, 0]
+    rows = batch.predicted[0, :, -1].nonzero()[:, 0]
     order = rows.flip(0)  # so that the order of rows does not give the copies away
     hidden = batch.hidden[:, order].clone()
     hidden[..., -1] = False
     copies = CellBatch(batch.truth[:, order], hidden, torch.zeros_like(hidden), batch.truth[:, order], batch.features)
     both = {
         name: torch.cat([getattr(batch, name), getattr(copies, name)], 1)
-        for name in ("cells", "hidden", "asked", "truth")
+        for name in ("cells", "hidden", "predicted", "truth")
     }
     at = batch.cells.shape[1] + torch.arange(len(rows), device=rows.device).flip(0)
     return CellBatch(**both, features=batch.features), rows, at

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.core.batches import Batch
 from regard.core.errors import UserError
 from regard.core.machine import device_of
 from regard.data.trees.conllu import Parse
@@ -22,8 +23,7 @@ from regard.studies.heads.roles import role_shares
 from regard.studies.heads.subject import Subject, count_heads
 from regard.studies.heads.syntax import Patterns, RelationScore, Syntax, score_syntax
 from regard.studies.runner.folder import StudyFolder
-from regard.tasks import Batch
-from regard.tasks.fill_cells import CellBatch
+from regard.tables.network.masked_cells import CellBatch
 from regard.text import Tokenizer
 
 

@@ -14,16 +14,14 @@ from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import device_of
 from regard.parts import MultiHead
-from regard.recipes import Plan
-from regard.recipes.plan import PLAN
-from regard.run import Run, load_run
 from regard.store import COLUMNS, CONFIG, read_config
 from regard.studies.heads.duplicates import hide_targets
 from regard.studies.runner.folder import StudyFolder
 from regard.studies.runner.prepare import prepared
 from regard.tables.keep import load
 from regard.tables.own_network import OwnNetwork
-from regard.tasks import FillCells
+from regard.tasks import MaskedCells, Run, load_run
+from regard.tasks.plan import PLAN, Plan
 
 MAX_LENGTH = 200  # tokens of a sentence with a tree, for a model that was not trained on windows of a fixed length
 
@@ -62,7 +60,7 @@ class Subject:
 def load_subject(path: Path, batches: int) -> Subject:
     if (path / COLUMNS).exists():
         network = _table_network(path)
-        return _measured(Subject(path, network.model, FillCells(), [hide_targets(network)]))
+        return _measured(Subject(path, network.model, MaskedCells(), [hide_targets(network)]))
     run = load_run(path)
     if not attentions_of(run.model):
         raise UserError(f"{path}: its {type(run.config).__name__} has no attention, so there are no heads to study")

@@ -19,7 +19,7 @@ from typing import Any
 from regard.core.config import from_dict, from_yaml, to_yaml
 from regard.core.errors import UserError
 from regard.core.files import open_here, read_json, write_text
-from regard.recipes import Plan
+from regard.tasks.plan import Plan
 
 STUDY = "study.json"
 FILES = {STUDY, "plans", "runs", "outcomes", "logs", "plots", "data", "report.html", "report.md", ".lock"}

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from regard.core.errors import UserError
-from regard.recipes import Plan
 from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.pool import run_jobs
 from regard.studies.runner.report import Block, Heading, Paragraph, Table
+from regard.tasks.plan import Plan
 
 log = logging.getLogger(__name__)
 SETTING = "training.optimiser.lr"

@@ -10,8 +10,8 @@ from itertools import pairwise
 import torch
 
 from regard.core.errors import ConfigError
-from regard.recipes import Plan
-from regard.recipes.training import Prepared
+from regard.tasks.base import Prepared
+from regard.tasks.plan import Plan
 from regard.train import Loop, MemoryKeeper, evaluate
 from regard.train.display import clock
 

@@ -4,11 +4,11 @@ import math
 from pathlib import Path
 
 from regard.data.text.pair_files import PairFiles
-from regard.recipes import Plan, share_right
-from regard.recipes.training import make_run
-from regard.run import load_run
 from regard.studies.runner.folder import Outcome, StudyFolder
-from regard.studies.runner.prepare import prepared
+from regard.tasks import load_run
+from regard.tasks.plan import Plan
+from regard.tasks.training import train
+from regard.tasks.translate.task import exact_match as exact_match_score
 from regard.train import DivergedError, Report
 
 
@@ -20,7 +20,7 @@ def work(study: Path, key: str, *, exact_match: bool = False) -> int:
     plan, out = folder.plan(key), folder.run(key)
     out.parent.mkdir(exist_ok=True)
     try:
-        report = make_run(lambda ranks: prepared(plan, out, ranks), out, resume=True)
+        report = train(plan, out, resume=True, scored=False)
     except DivergedError as error:
         progress = error.progress
         reason = f"no finite loss or gradient from step {progress.step - progress.bad_in_a_row + 2:,} on"
@@ -38,5 +38,5 @@ def _outcome(plan: Plan, out: Path, report: Report, exact_match: bool) -> Outcom
         return Outcome(None, progress.step, progress.seconds, diverged="the validation loss is not finite")
     score = None
     if exact_match and isinstance(plan.data, PairFiles):
-        score = share_right(load_run(out), plan.data.pairs()["valid"])
+        score = exact_match_score(load_run(out), plan.data.pairs()["valid"])
     return Outcome(best, progress.step, progress.seconds, exact_match=score)

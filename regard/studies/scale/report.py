@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.config import to_yaml
-from regard.recipes import Plan
 from regard.studies.runner.learning_rate import LearningRate, learning_rate_blocks
 from regard.studies.runner.plots import canvas, plot_lines
 from regard.studies.runner.report import Block, CodeBlock, Figure, Heading, Paragraph, Table, command, write_report
 from regard.studies.scale.best_size import MAX_EPOCHS, BestSize, rounded
 from regard.studies.scale.laws import CONFIDENCE, Interval, JointFit, Point, PowerLaw, fit_power
+from regard.tasks.plan import Plan
 from regard.train import AdamW
 
 

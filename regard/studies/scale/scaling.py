@@ -13,7 +13,6 @@ from regard.core.config import override
 from regard.core.errors import ConfigError, UserError, at_least
 from regard.core.files import read_json, write_text
 from regard.core.machine import usable_cores
-from regard.recipes import Plan
 from regard.studies.ablate.base import base_plan
 from regard.studies.runner.folder import Job, Outcome, StudyFolder
 from regard.studies.runner.learning_rate import find_learning_rate, first_jobs, search_runs, with_learning_rate
@@ -24,6 +23,7 @@ from regard.studies.scale.best_size import best_sizes
 from regard.studies.scale.flops import count_parameters, forward_flops, training_flops
 from regard.studies.scale.laws import MIN_RUNS, Interval, Point, fit_joint
 from regard.studies.scale.report import ScalingResults, report_scaling
+from regard.tasks.plan import Plan
 from regard.train import AdamW
 from regard.train.display import clock
 
@@ -83,7 +83,7 @@ def scale(study: Scaling, out: Path, processes: int | None, budgets: Sequence[fl
         sizes = study.sizes or next(grid for least, grid in GRIDS.items() if seconds >= least)
         base = _base(study)
         with prepared(base, Path(scratch) / "run") as ready:
-            base = replace(base, model=ready.plan.model)
+            base = replace(base, model=ready.model)
             forward_flops(base.model, 1)  # refuses a model that cannot be counted
             measured = folder.cached("timings", lambda: measure_timings(_sized(base, sizes), ready))
             epoch = ready.train.steps_per_epoch

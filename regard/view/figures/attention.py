@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from regard.core.errors import ConfigError, UserError
+from regard.tasks.recording import AttentionMap, Recording
 from regard.view.figures.canvas import BAR_COLOUR, MAX_LABELS, colour_bar, draw_map, escape, new_figure
 from regard.view.pictures import align
 from regard.view.pictures.attention import find_map
 from regard.view.pictures.values import downsample
-from regard.view.recording import AttentionMap, Recording
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from regard.tasks.recording import Recording
 from regard.view.figures.canvas import colour_bar, escape, new_figure
 from regard.view.numbers import format_percent
 from regard.view.pictures.image import as_rgb, image_of, last_map, patch_weights, rollout
-from regard.view.recording import Recording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.core.errors import ConfigError, UserError
+from regard.tasks.recording import AttentionMap, Recording
 from regard.view.pictures.attention import find_map
 from regard.view.pictures.values import encode_matrix
-from regard.view.recording import AttentionMap, Recording
 
 
 class Alignment(NamedTuple):

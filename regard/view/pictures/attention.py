@@ -3,8 +3,8 @@
 from typing import Any
 
 from regard.core.errors import ConfigError, did_you_mean
+from regard.tasks.recording import AttentionMap, Recording
 from regard.view.pictures.values import downsample, encode_matrix
-from regard.view.recording import AttentionMap, Recording
 
 
 def overview_picture(recording: Recording, max_size: int = 32) -> dict[str, Any]:

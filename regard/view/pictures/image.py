@@ -12,9 +12,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.core.errors import ConfigError, UserError
+from regard.tasks.recording import AttentionMap, Recording, ViewedImage
 from regard.view.pictures.attention import find_map, summarise_map
 from regard.view.pictures.values import encode_matrix
-from regard.view.recording import AttentionMap, Recording, ViewedImage
 
 
 def patch_weights(recording: Recording, attention: str, head: int | None = None) -> Float[Tensor, "viewer patch"]:

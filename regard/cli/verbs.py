@@ -1,0 +1,22 @@
+"""The verbs of the tasks, each defined in the folder of its task: `TRAIN`, `PRETRAIN` and `USE` of its verb.py."""
+
+from regard.cli.app import app, pretrain, train
+from regard.tasks.classify import verb as classify
+from regard.tasks.fill import verb as fill
+from regard.tasks.image import verb as image
+from regard.tasks.lm import verb as lm
+from regard.tasks.pretrain_tables import verb as pretrain_tables
+from regard.tasks.summarise import verb as summarise
+from regard.tasks.translate import verb as translate
+
+TASKS = (translate, lm, fill, summarise, classify, image, pretrain_tables)  # in the order of `regard train --help`
+
+USE = tuple(verb for task in TASKS for verb in getattr(task, "USE", ()))
+
+for task in TASKS:
+    for name, verb in getattr(task, "TRAIN", {}).items():
+        train.command(verb, name=name)
+    for name, verb in getattr(task, "PRETRAIN", {}).items():
+        pretrain.command(verb, name=name)
+for verb in USE:
+    app.command(verb)

@@ -1,0 +1,1 @@
+"""Networks of tables: the pre-trained in-context model and the NPT trained from scratch, as predictors of one table."""

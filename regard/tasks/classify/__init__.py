@@ -1,0 +1,1 @@
+"""Text classification: predict the label of a text."""

@@ -1,0 +1,25 @@
+"""Recording a text classifier: the probabilities of its labels, and all attention."""
+
+from collections.abc import Sequence
+
+from regard.data.text.labelled import encode_texts, encode_trees
+from regard.data.trees.conllu import Parse
+from regard.data.trees.tree_positions import pad_trees
+from regard.tasks.attention_maps import hear, label_names, ranked, self_attention_maps, token_labels
+from regard.tasks.base import Run
+from regard.tasks.recording import Recording, ViewInput
+
+
+def record_label(
+    run: Run, given: ViewInput, labels: Sequence[str], max_length: int, tree: Parse | None = None
+) -> Recording:
+    tokenizer, notes = run.words("no text can be given to it"), []
+    [whole], [tokens] = tokenizer.encode([given.text]), encode_texts([given.text], tokenizer, max_length)
+    if len(whole) > max_length - 2:
+        notes.append(f"only the first {max_length - 2:,} of {len(whole):,} tokens are read")
+    trees = encode_trees([given.text], None if tree is None else [tree], tokenizer, max_length)
+    logits, heard = hear(run, tokens, None if trees is None else pad_trees(trees))
+    scores = logits[0].float().softmax(-1).cpu()
+    probabilities = ranked(scores, labels or label_names(run.extra, len(scores)))
+    maps = self_attention_maps(heard, token_labels(tokenizer, tokens))
+    return Recording(given, probabilities[0][0], probabilities, maps, tuple(notes))

@@ -1,0 +1,173 @@
+"""Classify: predict the label of a text."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.core.batches import Loss
+from regard.core.errors import ConfigError, share
+from regard.data.text.files import Row
+from regard.data.text.labelled import (
+    LabelFiles,
+    LabelledBatch,
+    LabelledTexts,
+    check_labels,
+    encode_rows,
+    encode_trees,
+    labels_of,
+    read_labelled,
+    read_row_trees,
+)
+from regard.data.trees.conllu import Parse
+from regard.models import BERT, ClassifierHead, Model, RNNClassifier
+from regard.parts.positions import Learned
+from regard.tasks.attention_maps import as_texts
+from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
+from regard.tasks.classify.answers import text_probabilities
+from regard.tasks.classify.recording import record_label
+from regard.tasks.columns import training_columns
+from regard.tasks.labels import label_scores
+from regard.tasks.pretrained import Pretrained, read_pretrained
+from regard.tasks.recording import Recording, ViewInput
+from regard.tasks.token_cache import existing_tokenizer
+from regard.tasks.trees import Trees, check_trees, note_unused_trees, trees_of
+from regard.tasks.vocabulary import with_vocab
+from regard.text import Tokenizer
+
+
+@dataclass(frozen=True)
+class Classify(Task):
+    labels: tuple[str, ...] = ()  # in the order of the logits; none: those of the training files
+    max_length: int = 128  # tokens read of a text
+    label_smoothing: float = 0.0
+    token_dropout: float = 0.0  # fraction of the tokens that each training step does not show
+
+    verb: ClassVar[str] = "classify"
+    next_command: ClassVar[str] = "regard classify {} < LINES.txt"
+    named: ClassVar[tuple[str, ...]] = ("classify", "label_probabilities")
+    eval_options: ClassVar[tuple[str, ...]] = ("trees", "columns")
+
+    def __post_init__(self) -> None:
+        share(label_smoothing=self.label_smoothing, token_dropout=self.token_dropout)
+
+    def loss(self, model: nn.Module, batch: LabelledBatch) -> Loss:
+        shown = batch.valid
+        if model.training and self.token_dropout:
+            shown = shown & (torch.rand(shown.shape, device=shown.device) >= self.token_dropout)
+            shown[:, 0] = True  # so that there is always something to attend to
+        logits = model(batch.tokens, shown, positions=batch.positions).float()
+        smoothing = self.label_smoothing if model.training else 0.0
+        total = F.cross_entropy(logits, batch.label, reduction="sum", label_smoothing=smoothing)
+        return Loss(total, torch.tensor(batch.rows))
+
+    @contextmanager
+    def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:
+        data, model = plan.data, plan.model
+        if not isinstance(data, LabelFiles):
+            raise ConfigError(f"data: {type(data).__name__} holds no labelled texts")
+        if not isinstance(model, BERT | RNNClassifier) or not isinstance(model.head, ClassifierHead):
+            raise ConfigError(
+                f"model: {type(model).__name__} predicts no label; choose BERT with the head ClassifierHead, "
+                "or RNNClassifier"
+            )
+        check_trees(model, given=bool(data.trees))
+        train, valid = data.rows()
+        trees = read_row_trees(data.trees, train), read_row_trees(data.valid_trees, valid)
+        note_unused_trees(model, given=bool(data.trees))
+        yield self._prepared(plan, workspace, (train, valid), trees)
+
+    def _prepared(
+        self,
+        plan: Settings,
+        workspace: Workspace,
+        rows: tuple[list[Row], list[Row]],
+        trees: tuple[list[Parse] | None, list[Parse] | None],
+    ) -> Prepared:
+        data, training, (train, valid) = plan.data, plan.training, rows
+        pretrained = read_pretrained(plan, workspace)
+        tokenizer = _tokenizer(data, pretrained, _texts(train), workspace)
+        task = replace(self, labels=self.labels or labels_of(train), max_length=data.max_length)
+        encoded = [encode_rows(own, task.labels, tokenizer, data.max_length) for own in rows]
+        token_trees = [
+            encode_trees(_texts(own), parses, tokenizer, data.max_length)
+            for own, parses in zip(rows, trees, strict=True)
+        ]
+
+        def score(run: Run, loss: float) -> dict[str, float]:
+            answers = task.classify(run, _texts(valid), trees[1])
+            return label_scores(answers, [row.fields[0] for row in valid])
+
+        model = replace(plan.model, head=replace(plan.model.head, labels=len(task.labels)))
+        return Prepared(
+            task=task,
+            model=with_vocab(model, tokenizer),
+            train=LabelledTexts(encoded[0], tokenizer.pad, training.batch_size, training.seed, token_trees[0]),
+            valid=LabelledTexts(encoded[1], tokenizer.pad, training.batch_size, trees=token_trees[1]),
+            tokenizer=tokenizer,
+            score=score,
+            weights=pretrained.weights if pretrained else {},
+        )
+
+    def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
+        return self.classify(run, inputs, **options)
+
+    def classify(self, run: Run, texts: Sequence[str], trees: Trees | None = None) -> list[str]:
+        """The most probable label of each text."""
+        labels, probabilities = self.label_probabilities(run, texts, trees)
+        return [labels[place] for place in probabilities.argmax(-1).tolist()] if len(texts) else []
+
+    def label_probabilities(
+        self, run: Run, texts: Sequence[str], trees: Trees | None = None
+    ) -> tuple[tuple[str, ...], Float[Tensor, "text label"]]:
+        """The labels, and the probability of each for each text."""
+        check_list(texts)
+        texts = as_texts(texts, run.path)
+        parses = trees_of(run, texts, trees)
+        tokenizer = run.words("it classifies tokens but no text")
+        return self.labels, text_probabilities(run.model, tokenizer, texts, self.max_length, parses)
+
+    def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
+        rows = read_labelled(tuple(files), options.columns or training_columns(run))
+        check_labels(rows, self.labels)
+        answers = self.classify(run, _texts(rows), read_row_trees(options.trees, rows))
+        return {**label_scores(answers, [row.fields[0] for row in rows]), "texts": len(rows)}
+
+    def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
+        return ViewForm("label", "a text to classify") if has_tokenizer and isinstance(config, BERT) else None
+
+    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
+        if not isinstance(run.config, BERT):
+            return super().record(run, given, tree)
+        return record_label(run, given, self.labels, self.max_length, tree)
+
+    @classmethod
+    def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "Classify | None":
+        if not isinstance(config, BERT) or not isinstance(config.head, ClassifierHead):
+            return None
+        names = extra.get("id2label", {})
+        length = config.position.length if isinstance(config.position, Learned) else cls.max_length
+        return cls(labels=tuple(map(str, names.values())), max_length=length)
+
+
+def _texts(rows: Sequence[Row]) -> list[str]:
+    return [row.fields[1] for row in rows]
+
+
+def _tokenizer(
+    data: LabelFiles, pretrained: Pretrained | None, texts: Sequence[str], workspace: Workspace
+) -> Tokenizer:
+    if (existing := existing_tokenizer(workspace)) is not None:
+        return existing
+    if pretrained is not None and data.tokenizer is not None:
+        raise ConfigError(f"data.tokenizer: the model of {pretrained.path} has its own tokenizer; leave it out")
+    if pretrained is not None:
+        return pretrained.tokenizer
+    if data.tokenizer is None:
+        raise ConfigError("data.tokenizer: needs a kind, such as BPE, unless training starts from another run")
+    return data.tokenizer.train(texts)

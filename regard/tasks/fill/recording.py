@@ -1,0 +1,26 @@
+"""Recording an encoder that fills in words: its candidates for the first mask, and all attention."""
+
+from regard.models import BERT, NoHead
+from regard.tasks.attention_maps import SHOWN, check_length, hear, self_attention_maps, token_labels
+from regard.tasks.base import Run
+from regard.tasks.fill.filling import candidates, fill
+from regard.tasks.recording import Recording, ViewInput
+from regard.text import MaskFilling
+
+
+def record_masks(run: Run, given: ViewInput) -> Recording:
+    tokenizer, notes = run.words("no text can be given to it"), []
+    [tokens] = MaskFilling(tokenizer).encode([given.text])
+    check_length(run, len(tokens))
+    answer, probabilities = "", []
+    if not (isinstance(run.config, BERT) and isinstance(run.config.head, NoHead)):
+        [answer] = fill(run.model, tokenizer, [given.text])
+        [masks] = candidates(run.model, tokenizer, [given.text], SHOWN)
+        probabilities = [(one.word, one.probability) for one in masks[0]] if masks else []
+        if not masks:
+            notes.append("nothing to fill in: write [MASK] in place of a word")
+        elif len(masks) > 1:
+            notes.append("the probabilities are those of the first [MASK]")
+    _, heard = hear(run, tokens)
+    maps = self_attention_maps(heard, token_labels(tokenizer, tokens))
+    return Recording(given, answer, tuple(probabilities[:SHOWN]), maps, tuple(notes))

@@ -1,0 +1,1 @@
+"""Image classification with a Vision Transformer (Dosovitskiy et al., 2021)."""

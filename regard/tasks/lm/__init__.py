@@ -1,0 +1,1 @@
+"""Language modelling: predict the next token, and generate text."""

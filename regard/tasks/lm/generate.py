@@ -1,0 +1,67 @@
+"""Generating text: tokens are sampled one by one, and their text is yielded as soon as it is certain."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import nn
+
+from regard.core.errors import ConfigError, at_least
+from regard.decode import Sampling, TextStream, stream, text_writer
+from regard.text import Tokenizer
+
+LAID_OUT = 4096  # tokens that memory is laid out for ahead; for more it grows as they come
+
+
+def generate(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    prompt: str,
+    max_tokens: int,
+    sampling: Sampling,
+    stop: tuple[str, ...] = (),
+) -> Iterator[str]:
+    """The text that follows `prompt`, in pieces as they come; it ends before the first of the `stop` texts, and where
+    the model has no more positions."""
+    at_least(1, max_tokens=max_tokens)
+    if "" in stop:
+        raise ConfigError("stop: an empty text stands everywhere; name one to end before")
+    given = tokenizer.prompt(prompt)
+    room = room_after(model, len(given))
+    return _pieces(model, tokenizer, given, max_tokens if room is None else min(max_tokens, room), sampling, stop)
+
+
+def room_after(model: nn.Module, read: int) -> int | None:
+    """How many tokens can be written after those that were read; None: any number. Learned positions have an end."""
+    most = text_writer(model).max_positions
+    if most is None:
+        return None
+    if read > most:
+        raise ConfigError(f"prompt: has {read:,} tokens, and the model has {most:,} positions: shorten it")
+    return most - read + 1  # the last one is written and not read
+
+
+def _pieces(
+    model: nn.Module, tokenizer: Tokenizer, prompt: list[int], tokens: int, sampling: Sampling, stop: tuple[str, ...]
+) -> Iterator[str]:
+    writer = text_writer(model.eval())
+    state = writer.init_state(min(len(prompt) + tokens, LAID_OUT))
+    text, pending = TextStream(tokenizer, prompt), ""
+    held_back = max(map(len, stop), default=1) - 1  # what may become a stop text
+    start = torch.tensor([prompt], device=writer.device)
+    for _, [token] in stream(writer, state, start, tokenizer.end, tokens, sampling.chooser()):
+        if token in tokenizer.ends:
+            break
+        pending += text.add(token)
+        if (cut := first_stop(pending + text.rest(), stop)) is not None:
+            yield (pending + text.rest())[:cut]
+            return
+        complete = len(pending) - held_back
+        if complete > 0:
+            yield pending[:complete]
+            pending = pending[complete:]
+    yield pending + text.rest()
+
+
+def first_stop(text: str, stop: tuple[str, ...]) -> int | None:
+    """Where the first of these texts begins."""
+    return min((text.find(word) for word in stop if word in text), default=None)

@@ -1,0 +1,130 @@
+"""Language modelling: predict each token from those before it."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch.nn.functional as F
+from torch import nn
+
+from regard.core.batches import Loss
+from regard.core.errors import ConfigError, UserError, at_least
+from regard.data.text.corpus import Corpus
+from regard.data.text.windows import WindowBatch, Windows
+from regard.data.trees.conllu import Parse
+from regard.decode import Sampling
+from regard.models import GPT, RNNLM, Model
+from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
+from regard.tasks.lm.generate import generate
+from regard.tasks.lm.recording import record_continuation
+from regard.tasks.lm.sample import continuation_sample
+from regard.tasks.recording import Recording, ViewInput
+from regard.tasks.running_text import ROWS, encoded_files, window_length
+from regard.tasks.token_cache import TokenCache, token_cache
+from regard.tasks.vocabulary import with_vocab
+from regard.text import Tokenizer
+from regard.train import evaluate
+
+MAX_TOKENS = 200  # generated after a prompt
+
+
+@dataclass(frozen=True)
+class LanguageModel(Task):
+    length: int | None = None  # tokens of a window in evaluation; None: as in training
+
+    verb: ClassVar[str] = "lm"
+    next_command: ClassVar[str] = 'regard generate {} --prompt "…"'
+    named: ClassVar[tuple[str, ...]] = ("generate",)
+    eval_options: ClassVar[tuple[str, ...]] = ("columns",)
+
+    def __post_init__(self) -> None:
+        at_least(2, length=self.length)
+
+    def loss(self, model: nn.Module, batch: WindowBatch) -> Loss:
+        logits = model(batch.tokens)
+        answer = batch.answer.masked_fill(~batch.answer_valid, -100)
+        total = F.cross_entropy(logits.flatten(0, 1).float(), answer.flatten(), ignore_index=-100, reduction="sum")
+        return Loss(total, batch.answer_valid.sum())
+
+    @contextmanager
+    def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:
+        if not isinstance(plan.data, Corpus):
+            raise ConfigError(f"data: {type(plan.data).__name__} holds no running text")
+        if not isinstance(plan.model, GPT | RNNLM):
+            raise ConfigError(f"model: {type(plan.model).__name__} generates no text; choose GPT or RNNLM")
+        with token_cache(plan.data, workspace) as tokens:
+            yield self._prepared(plan, tokens)
+
+    def _prepared(self, plan: Settings, tokens: TokenCache) -> Prepared:
+        tokenizer, valid, training = tokens.tokenizer, tokens.valid, plan.training
+        task = replace(self, length=self.length or plan.data.length)
+
+        def score(run: Run, loss: float) -> dict[str, float]:
+            return language_scores(loss, len(valid) - 1, count_characters(tokenizer, valid[1:]))
+
+        return Prepared(
+            task=task,
+            model=with_vocab(plan.model, tokenizer),
+            train=Windows(tokens.train, plan.data.length, training.batch_size, training.seed),
+            valid=Windows(valid, task.length or plan.data.length, training.batch_size),
+            tokenizer=tokenizer,
+            score=score,
+            keep=tokens.keep,
+            sample=continuation_sample(tokenizer, valid, task.length or plan.data.length),
+        )
+
+    def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
+        """How each prompt continues."""
+        check_list(inputs, "prompts")
+        return ["".join(self.generate(run, prompt, **options)) for prompt in inputs]
+
+    def generate(
+        self,
+        run: Run,
+        prompt: str = "",
+        max_tokens: int = MAX_TOKENS,
+        sampling: Sampling = Sampling(),
+        stop: tuple[str, ...] = (),
+    ) -> Iterator[str]:
+        """The text that follows `prompt`, in pieces as they come."""
+        if not isinstance(run.config, GPT | RNNLM):
+            raise UserError(f"{run.path}: holds a {type(run.config).__name__}, which generates no text")
+        tokenizer = run.words("it continues tokens but no text")
+        return generate(run.model, tokenizer, prompt, max_tokens, sampling, stop)
+
+    def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
+        """One pass in windows that do not overlap: each token is predicted from those before it in its window."""
+        length = window_length(run, self.length)
+        with encoded_files(run, files, options) as tokens:
+            loss = evaluate(run.model, self, Windows(tokens, length, ROWS))
+            characters = count_characters(run.words("it reads no text"), tokens[1:])
+            count = len(tokens) - 1
+        protocol = f"windows of {length} tokens that do not overlap"
+        return {**language_scores(loss, count, characters), "tokens": count, "protocol": protocol}
+
+    def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
+        return ViewForm("text", "a text to continue") if has_tokenizer and isinstance(config, GPT) else None
+
+    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
+        return record_continuation(run, given) if isinstance(run.config, GPT) else super().record(run, given, tree)
+
+    @classmethod
+    def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "LanguageModel | None":
+        return cls() if isinstance(config, GPT | RNNLM) else None
+
+
+def language_scores(loss: float, tokens: int, characters: int) -> dict[str, float]:
+    """What papers report, from the mean loss of a token in nats."""
+    return {
+        "loss": loss,
+        "perplexity": math.exp(min(loss, 700)),
+        "bits_per_character": loss * tokens / max(characters, 1) / math.log(2),
+    }
+
+
+def count_characters(tokenizer: Tokenizer, tokens: np.ndarray) -> int:
+    """The characters that tokens stand for; one that the tokenizer does not know counts as a character."""
+    return len(tokenizer.decode([tokens.tolist()])[0]) + tokenizer.count_unknown(tokens)

@@ -1,0 +1,1 @@
+"""Pre-training of the in-context table model on synthetic tables."""

@@ -1,0 +1,53 @@
+"""Runs from folders: our own, and those of other libraries, whose task follows from the model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from torch import nn
+
+from regard.core.config import to_dict
+from regard.interop import read_folder
+from regard.models import Model
+from regard.store import CONFIG, TOKENIZER, RunFolder
+from regard.store.loaded import Loaded, load_model, read_model_config, read_part
+from regard.tasks.base import Run, Task
+from regard.tasks.union import AnyTask
+from regard.text import Tokenizer
+
+
+def load_run(path: str | Path) -> Run:
+    """A trained model, ready to use, from a run folder or a Hugging Face folder."""
+    path = Path(path)
+    if (path / CONFIG).exists():
+        task = read_part(path, AnyTask | None, "task")
+        return as_run(load_model(path), task)
+    return as_run(read_folder(path))
+
+
+def as_run(loaded: Loaded, task: Task | None = None) -> Run:
+    task = task or adopt(loaded.config, loaded.extra)
+    return Run(loaded.path, loaded.config, loaded.model, loaded.tokenizer, loaded.extra, task)
+
+
+def adopt(config: Model, extra: Mapping[str, Any]) -> Task | None:
+    """The task for a model whose folder names none."""
+    kinds: tuple[type[Task], ...] = get_args(AnyTask)
+    return next((task for kind in kinds if (task := kind.adopt(config, extra)) is not None), None)
+
+
+def read_settings(path: Path) -> tuple[Model, Task | None]:
+    """The model and the task of a run folder, without its weights."""
+    config = read_model_config(path)
+    return config, read_part(path, AnyTask | None, "task") or adopt(config, {})
+
+
+def save_run(
+    path: Path, config: Model, model: nn.Module, task: Task | None = None, tokenizer: Tokenizer | None = None
+) -> None:
+    """A model made in Python as a run folder, which every verb takes."""
+    with RunFolder(path).open() as folder:
+        folder.write_config({"task": to_dict(task), "model": to_dict(config)})
+        folder.write_weights(model.state_dict())
+        if tokenizer is not None:
+            tokenizer.save(path / TOKENIZER)

@@ -1,0 +1,53 @@
+"""Recording a pair: self-attention of source and target, and attention from the target to the source."""
+
+from collections.abc import Callable
+from typing import Any
+
+from regard.data.trees.conllu import Parse
+from regard.models import DecoderOnly
+from regard.tasks.attention_maps import END, START, attention_map, check_length, patterns, token_labels
+from regard.tasks.base import Run
+from regard.tasks.recording import AttentionMap, Recording, ViewInput
+from regard.tasks.seq2seq.alignment import attention
+from regard.text import Tokenizer
+
+NO_ATTENTION = "this model has no attention: it knows its source only through the last state of its encoder"
+
+
+def record_pair(
+    run: Run, given: ViewInput, write: Callable[[str], str], tree: Parse | None = None, max_length: int | None = None
+) -> Recording:
+    """A source and its target: the one that is given, or the one that the model writes."""
+    tokenizer, text, notes = run.words("no text can be given to it"), given.text, []
+    [spans] = tokenizer.offsets([text])
+    if max_length is not None and len(spans) > max_length:
+        text = text[: spans[max_length - 1][1]]
+        notes.append(f"only the first {max_length:,} of {len(spans):,} tokens are read")
+    _check_lengths(run, tokenizer, text)
+    target = write(text) if given.target is None else given.target
+    _check_lengths(run, tokenizer, text, target)
+    heard, *_ = attention(run.model, tokenizer, text, target, tree)
+    if not heard:
+        notes.append(NO_ATTENTION)
+    return Recording(given, target, (), tuple(_maps(run, tokenizer, text, target, patterns(heard))), tuple(notes))
+
+
+def _maps(run: Run, tokenizer: Tokenizer, text: str, target: str, heard: dict[str, Any]) -> list[AttentionMap]:
+    source, written = (token_labels(tokenizer, tokens) for tokens in tokenizer.encode([text, target]))
+    read, so_far, writes = (*source, END), (START, *written), (*written, END)
+    maps = []
+    for name, pattern in heard.items():
+        if ".cross" in name:
+            maps.append(AttentionMap(name, pattern, writes, read, "cross"))
+        elif name.startswith("encoder"):
+            maps.append(attention_map(name, pattern, read, read))
+        elif isinstance(run.config, DecoderOnly):
+            both = (*read, *so_far)
+            maps.append(attention_map(name, pattern, both, both, source=len(read)))
+        else:
+            maps.append(attention_map(name, pattern, writes, so_far, written=True))
+    return maps
+
+
+def _check_lengths(run: Run, tokenizer: Tokenizer, *texts: str) -> None:
+    check_length(run, sum(map(len, tokenizer.encode(texts))) + 2)

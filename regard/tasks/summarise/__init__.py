@@ -1,0 +1,1 @@
+"""Summarisation: a document becomes a short text."""

@@ -1,0 +1,25 @@
+"""The recipe for a summariser: a small Transformer for some ten thousand short documents."""
+
+from regard.data.text.pair_files import PairFiles
+from regard.models import Transformer
+from regard.parts import ReLU
+from regard.tasks.plan import Plan
+from regard.tasks.summarise.task import Summarise
+from regard.train import AdamW, Cosine, Training
+
+
+def summariser(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
+    return Plan(
+        data=PairFiles(train=train, valid=valid),
+        task=Summarise(),
+        model=Transformer(width=192, layers=3, heads=4, feed=ReLU(hidden=512), dropout=0.2),
+        training=Training(
+            batch_size=64,
+            epochs=20,
+            minutes=20,
+            optimiser=AdamW(lr=1e-3),
+            schedule=Cosine(warmup=400),
+            ema=0.999,
+            eval_every=500,
+        ),
+    )

@@ -1,0 +1,114 @@
+"""Summarise: a document becomes a short text, for every model that reads one text and writes another."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import nn
+
+from regard.core.batches import Loss
+from regard.core.errors import ConfigError, at_least, share
+from regard.data.text.pair_files import PairFiles, References, all_targets, read_nonempty
+from regard.data.text.pairs import PairBatch
+from regard.data.trees.conllu import Parse
+from regard.decode import Beam
+from regard.models import Model
+from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
+from regard.tasks.columns import training_columns
+from regard.tasks.recording import Recording, ViewInput
+from regard.tasks.seq2seq.loss import target_loss
+from regard.tasks.seq2seq.prepare import PairTexts, prepare_pairs
+from regard.tasks.seq2seq.recording import record_pair
+from regard.tasks.seq2seq.scores import rouge_protocol, summary_scores
+from regard.tasks.seq2seq.writing import write_targets
+
+MAX_TOKENS = 128  # written for a document
+
+
+@dataclass(frozen=True)
+class Summarise(Task):
+    max_length: int = 200  # tokens read of a document, in training and in use
+    label_smoothing: float = 0.1  # probability spread over all tokens (Szegedy et al., 2016)
+
+    verb: ClassVar[str] = "summarise"
+    next_command: ClassVar[str] = "regard summarise {} < DOCUMENTS.txt"
+    named: ClassVar[tuple[str, ...]] = ("summarise", "count_truncated")
+    eval_options: ClassVar[tuple[str, ...]] = ("max_tokens", "beam", "columns")
+
+    def __post_init__(self) -> None:
+        at_least(1, max_length=self.max_length)
+        share(label_smoothing=self.label_smoothing)
+
+    def loss(self, model: nn.Module, batch: PairBatch) -> Loss:
+        return target_loss(model, batch, self.label_smoothing if model.training else 0.0)
+
+    @contextmanager
+    def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:
+        if not isinstance(plan.data, PairFiles):
+            raise ConfigError(f"data: {type(plan.data).__name__} holds no documents with summaries")
+        documents = plan.data.references()
+        pairs = {name: all_targets(rows) for name, rows in documents.items()}
+
+        def score(run: Run, loss: float) -> dict[str, float]:
+            return self._scores(run, documents["valid"], MAX_TOKENS)
+
+        yield prepare_pairs(self, plan, workspace, PairTexts(pairs, max_length=self.max_length), score)
+
+    def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
+        return self.summarise(run, inputs, **options)
+
+    def summarise(
+        self, run: Run, texts: Sequence[str], max_tokens: int = MAX_TOKENS, *, beam: Beam | None = None
+    ) -> list[str]:
+        """A summary of each document, of at most `max_tokens` tokens."""
+        check_list(texts)
+        at_least(1, max_tokens=max_tokens)
+        tokenizer = run.words("it summarises tokens but no text")
+        written = write_targets(run.model, tokenizer, texts, max_tokens, beam=beam, max_length=self.max_length)
+        return [best[0].text for best in written]
+
+    def count_truncated(self, run: Run, texts: Sequence[str]) -> int:
+        """How many documents are longer than what is read of them."""
+        check_list(texts)
+        tokenizer = run.words("it summarises tokens but no text")
+        return sum(len(tokens) > self.max_length for tokens in tokenizer.encode(texts))
+
+    def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
+        columns = options.columns or (() if len(files) == 2 else training_columns(run))
+        documents = read_nonempty(tuple(files), columns)
+        words = mean_length([targets for _, targets in documents])
+        return {
+            **self._scores(run, documents, options.max_tokens or MAX_TOKENS, options.beam),
+            "documents": len(documents),
+            "truncated": self.count_truncated(run, [source for source, _ in documents]),
+            "protocol": f"{rouge_protocol()}; first_words: the first {words} words of each document",
+        }
+
+    def _scores(
+        self, run: Run, documents: Sequence[References], max_tokens: int, beam: Beam | None = None
+    ) -> dict[str, float]:
+        """ROUGE of the summaries, and beside it of a baseline: the first words, as many as a reference has."""
+        texts, references = [source for source, _ in documents], [targets for _, targets in documents]
+        baseline = summary_scores(first_words(texts, mean_length(references)), references)
+        return {
+            **summary_scores(self.summarise(run, texts, max_tokens, beam=beam), references),
+            **{f"first_words_{name}": value for name, value in baseline.items()},
+        }
+
+    def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
+        return ViewForm("summary", "a document to summarise") if has_tokenizer else None
+
+    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
+        return record_pair(run, given, lambda text: self.summarise(run, [text])[0], tree, max_length=self.max_length)
+
+
+def first_words(texts: Sequence[str], count: int) -> list[str]:
+    """The summary that needs no training: how a document begins."""
+    return [" ".join(text.split()[:count]) for text in texts]
+
+
+def mean_length(references: Sequence[Sequence[str]]) -> int:
+    """The mean number of words of a reference."""
+    lengths = [len(text.split()) for texts in references for text in texts]
+    return max(1, round(sum(lengths) / len(lengths)))

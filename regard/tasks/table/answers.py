@@ -1,0 +1,53 @@
+"""Predictions of a Non-Parametric Transformer for the rows of a data frame, from the training rows of its table."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from regard.core.errors import UserError
+from regard.store.loaded import read_part
+from regard.tables.cells import read_categories
+from regard.tables.columns import Columns
+from regard.tables.file import TableFile
+from regard.tables.own_network import FEWEST_ROWS, MOST_CELLS, OwnNetwork
+from regard.tables.own_network import Prepared as StandardisedTable
+from regard.tables.problem import Problem, pose
+from regard.tables.scores import number_scores
+from regard.tasks.base import Run
+
+
+def rows_of_a_step(table: StandardisedTable, batch_size: int) -> int:
+    rows, columns = table.cells.shape
+    return min(rows, batch_size, max(FEWEST_ROWS, MOST_CELLS // columns))
+
+
+def predict_rows(run: Run, rows: Any) -> np.ndarray:
+    """The class or number of each row; the training rows are read again from the table's own file."""
+    data: TableFile = read_part(run.path, TableFile, "data")
+    problem = pose(Path(data.file), data.target)
+    table = StandardisedTable.learn(data.tables()[0])
+    shown = torch.arange(min(len(table.cells), 2 * rows_of_a_step(table, len(table.cells))))
+    network = OwnNetwork(run.model, table, shown, torch.empty(0))  # type: ignore[arg-type]
+    cells = Columns.learn(problem.features).encode(rows)
+    answers = network.answer(torch.from_numpy(cells.values)).numpy()
+    return _labels(problem)[answers.argmax(1)] if problem.classifies else answers[:, 0]
+
+
+def evaluate_rows(run: Run, file: str) -> dict[str, Any]:
+    data: TableFile = read_part(run.path, TableFile, "data")
+    problem = pose(Path(file), data.target)
+    predictions, truth = predict_rows(run, problem.features), problem.target.to_numpy()
+    if problem.classifies:
+        return {"accuracy": float((predictions == truth).mean()), "rows": len(truth)}
+    if predictions.dtype == object:
+        raise UserError(f"{file}: {data.target!r} holds numbers, and {run.path} predicts classes")
+    return {**number_scores(truth.astype(float), predictions.astype(float)), "rows": len(truth)}
+
+
+def _labels(problem: Problem) -> np.ndarray:
+    labels = read_categories(problem.target)
+    names = np.empty(len(labels), dtype=object)
+    names[:] = labels
+    return names

@@ -1,0 +1,113 @@
+"""Make a run from a plan: check everything, take the folder, train, score, write the card. One way for every task."""
+
+import logging
+import math
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from regard.core.config import from_dict, to_dict
+from regard.core.errors import ConfigError
+from regard.core.files import write_text
+from regard.core.model import build_model
+from regard.store import CARD, TOKENIZER, RunFolder
+from regard.store.loss_plot import plot_losses
+from regard.tasks.base import Prepared, Scores, Workspace
+from regard.tasks.plan import Plan, describe
+from regard.tasks.run import load_run
+from regard.train import Loop, Ranks, Report, join_ranks
+
+log = logging.getLogger(__name__)
+
+
+def train(plan: Plan, out: str | Path, *, resume: bool = False, overwrite: bool = False, scored: bool = True) -> Report:
+    """Train a plan; the folder `out` then holds everything that `regard.load` needs.
+
+    Without `scored` the run is measured by its validation loss alone, as studies do.
+    """
+    out = Path(out)
+    with join_ranks() as ranks, RunFolder(out) as folder, ExitStack() as stack:
+        with ranks.first_only() as first:
+            if first and not resume:  # before a corpus is read, which may take minutes
+                folder.check_free(overwrite=overwrite, instead="continue it with --resume, ")
+        ready = stack.enter_context(plan.task.prepare(plan, Workspace(out, ranks, resume)))
+        if not scored:
+            ready = replace(ready, score=lambda run, loss: {"loss": loss})
+        plan = replace(plan, task=ready.task, model=ready.model)
+        _check_kinds(plan)
+        loop = _loop(plan, ready, folder, ranks)
+        loop.rehearse()  # before an older run is replaced
+        with ranks.first_only() as first:
+            if first:
+                folder.open(resume=resume, overwrite=overwrite)
+        if resume and not loop.resume() and ranks.first:
+            log.info("%s: holds no checkpoint, so the run starts from the beginning", out)
+        with ranks.first_only() as first:
+            if first:
+                _write_settings(plan, ready, folder, ended=loop.ended)
+        report = loop.run()
+        with ranks.first_only() as first:
+            if first:
+                _finish(plan, ready, report, folder)
+    return report
+
+
+def _loop(plan: Plan, ready: Prepared, folder: RunFolder, ranks: Ranks) -> Loop:
+    torch.manual_seed(plan.training.seed)
+    model = build_model(plan.model)
+    model.load_state_dict(dict(ready.weights), strict=False)
+    return Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks, ready.sample)
+
+
+def _check_kinds(plan: Plan) -> None:
+    """Refuse a part that could be trained but not read again."""
+    try:
+        from_dict(Plan, to_dict(plan))
+    except ConfigError as error:
+        raise ConfigError(f"{error}; a part of your own must inherit from the one whose place it takes") from None
+
+
+def _write_settings(plan: Plan, ready: Prepared, folder: RunFolder, *, ended: bool) -> None:
+    folder.write_config(describe(plan, folder.path))
+    if ready.tokenizer is not None:
+        ready.tokenizer.save(folder.path / TOKENIZER)
+    ready.keep()
+    if not ended:  # what an earlier card says will no longer be true
+        (folder.path / CARD).unlink(missing_ok=True)
+
+
+def _finish(plan: Plan, ready: Prepared, report: Report, folder: RunFolder) -> None:
+    if not report.steps and (folder.path / CARD).exists():
+        log.info("%s: had already ended, at step %s", folder.path, f"{report.progress.step:,}")
+        return
+    plot_losses(folder.path)
+    if report.stopped_by:
+        return
+    best = report.progress.best
+    scores = ready.score(load_run(folder.path), math.nan if best is None else best)
+    folder.log(step=report.progress.step, **scores)
+    line = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+    log.info("%s: %s (see %s there)", folder.path, line, CARD)
+    write_text(folder.path / CARD, card(plan, report, scores, folder.path))
+
+
+def card(plan: Plan, report: Report, scores: Scores, out: Path) -> str:
+    """What a run is, on what data, its scores and the command that made it, for a person."""
+    settings, progress = describe(plan, out), report.progress
+    lines = [f"# {type(plan.model).__name__}, {type(plan.task).__name__}", ""]
+    lines += [f"- {name}: {value:.4f}" for name, value in scores.items()]
+    lines.append(f"- best validation loss: {progress.best}, at step {progress.best_step:,} of {progress.step:,}")
+    lines.append(f"- data: {plan.data}")
+    if plan.init:
+        lines.append(f"- started from: {plan.init}")
+    lines += [
+        f"- trained for {progress.seconds:.0f} s on {settings['threads']} threads, torch {settings['torch']}, "
+        f"{progress.precision}",
+        f"- seed {plan.training.seed}; steps skipped because their loss or gradient was not finite: {progress.skipped}",
+        "",
+        f"    {settings['command']}",
+        "",
+    ]
+    return "\n".join(lines)

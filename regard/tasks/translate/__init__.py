@@ -1,0 +1,1 @@
+"""Translation: a source text becomes a target text."""
