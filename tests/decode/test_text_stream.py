@@ -7,7 +7,7 @@ from tokenizers import Tokenizer as Engine
 from tokenizers import decoders, models
 
 from regard.decode import TextStream, continuation
-from regard.text import BPE, Bytes, Characters, Roles, Tokenizer, Unigram, WordPiece
+from regard.text import BPE, Bytes, Characters, SpecialTokens, Tokenizer, Unigram, WordPiece
 
 TEXTS = [
     "the cat sat on the mat, didn't it?",
@@ -25,7 +25,7 @@ def with_single_bytes() -> Tokenizer:
         [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
     engine.add_special_tokens(["<pad>", "<s>", "</s>"])
-    return Tokenizer(engine, Roles(0, 1, 2))
+    return Tokenizer(engine, SpecialTokens(0, 1, 2))
 
 
 TOKENIZERS = {
