@@ -82,7 +82,7 @@ def test_what_comes_in_pieces_is_the_whole_text(shelf):
 
 
 def test_the_command_line_takes_such_folders(shelf, capsys):
-    assert command("generate", shelf / "llama", "--prompt", "Two dogs", "--tokens", 8, "--temperature", 0) == 0
+    assert command("generate", shelf / "llama", "--prompt", "Two dogs", "--max-tokens", 8, "--temperature", 0) == 0
     assert capsys.readouterr().out == f"Two dogs{theirs(shelf / 'llama', 'Two dogs', 8)}\n"
 
 
