@@ -1,4 +1,4 @@
-"""Pre-training on invented tables: alone, and shared by ranks whose tables differ in kind; then used."""
+"""Pre-training on synthetic tables: in one process, on two ranks, continued, and used."""
 
 import sys
 from dataclasses import replace
@@ -11,14 +11,14 @@ import torch
 
 from regard.core import tensors
 from regard.store import WEIGHTS, read_metrics
-from regard.tables.prior import InventedTables
+from regard.tables.prior import SyntheticTables
 from regard.tasks.pretrain_tables.recipe import in_context_tables
 from tests.command import regard
 
 STEPS = 6
 TINY = [
     "--model.width=32", "--model.heads=2", "--model.layers=1", "--model.cell-width=16", "--model.cell-layers=1",
-    "--data.budget=600", "--data.most-rows=64", "--data.groups=4", "--training.log-every=1",
+    "--data.budget=600", "--data.max-rows=64", "--data.groups=4", "--training.log-every=1",
 ]  # fmt: skip
 
 
@@ -82,6 +82,6 @@ def test_a_seed_draws_other_tables_and_measures_by_the_same():
     plan = in_context_tables()
     other = replace(plan, training=replace(plan.training, seed=3))
     [first, second] = (prepare(one) for one in (plan, other))
-    assert first.train == InventedTables(plan.data), "as before seeds were heard"
+    assert first.train == SyntheticTables(plan.data), "as before seeds were heard"
     assert second.train.batch(0) != first.train.batch(0)
     assert second.valid == first.valid

@@ -33,12 +33,12 @@ def save_small(folder: Path, name: str, **more: object) -> Path:
         "rnn-attention": (RNN(vocab=vocab, width=16, attention=Additive()), Translate()),
         "rnn": (RNN(vocab=vocab, width=16), Translate()),
         "decoder-only": (DecoderOnly(vocab=vocab, **SMALL), Translate()),
-        "summariser": (Transformer(vocab=vocab, **SMALL), Summarise(longest=8)),
+        "summariser": (Transformer(vocab=vocab, **SMALL), Summarise(max_length=8)),
         "slots": (GPT(vocab=vocab, **SMALL, attention=Window(reach=4), alternate=Compressed()), LanguageModel()),
         "gpt": (GPT(vocab=vocab, **{**SMALL, **more}), LanguageModel()),
         "short": (GPT(vocab=vocab, **SMALL, position=Learned(12)), LanguageModel()),
         "fill": (BERT(vocab=vocab, **SMALL, head=MaskedLMHead()), MaskedLM()),
-        "label": (BERT(vocab=vocab, **SMALL, head=ClassifierHead(2)), Classify(labels=("ham", NASTY), longest=16)),
+        "label": (BERT(vocab=vocab, **SMALL, head=ClassifierHead(2)), Classify(labels=("ham", NASTY), max_length=16)),
         "image-token": (ViT(**VIT, pool=ClassToken()), grey),
         "image-query": (ViT(**VIT, pool=Query()), grey),
         "image-mean": (ViT(**{**VIT, "layers": 3, "heads": 4}, channels=3, pool=Mean()), colour),
@@ -74,7 +74,7 @@ def save_tables(folder: Path) -> tuple[Path, Path]:
         "sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(dice.integers(0, 900, count), unit="D"),
     })  # fmt: skip
     size = pd.Series(np.where(frame.area > 100, "big", "<b>small</b>"), name="size")
-    NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, size).save(folder / "classes")
+    NPTClassifier(mode="in_context", members=2, random_state=0).fit(frame, size).save(folder / "classes")
     price = pd.Series(frame.area * 10 + frame.rooms, name="price")
-    NPTRegressor(mode="in_context", views=2, random_state=0).fit(frame, price).save(folder / "numbers")
+    NPTRegressor(mode="in_context", members=2, random_state=0).fit(frame, price).save(folder / "numbers")
     return folder / "classes", folder / "numbers"
