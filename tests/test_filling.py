@@ -38,8 +38,8 @@ QUICK = ["--training.schedule.warmup=10", "--model.dropout=0", "--task.share=0.3
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sentences that can be learned by heart, in all orders: what a gap holds is told by its own sentence."""
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
-    dice = torch.Generator().manual_seed(0)
-    order = torch.randint(len(SENTENCES), (600,), generator=dice).tolist()
+    rng = torch.Generator().manual_seed(0)
+    order = torch.randint(len(SENTENCES), (600,), generator=rng).tolist()
     path.write_text("".join(SENTENCES[number] + "\n" for number in order))
     return path
 
@@ -71,23 +71,23 @@ def test_it_fills_what_it_has_learned_by_heart(run: Path):
 def test_guesses_are_probabilities_in_order_and_do_not_depend_on_the_batch(run: Path):
     loaded = load_run(run)
     lines = ["the cat [MASK] on the mat.", "no gap", "[MASK] dog lay [MASK] his basket."]
-    found = loaded.guesses(lines, 3)
-    assert [len(gaps) for gaps in found] == [1, 0, 2]
-    assert [gaps[0][0].word for gaps in found if gaps] == ["sat", "a"]
+    result = loaded.guesses(lines, 3)
+    assert [len(gaps) for gaps in result] == [1, 0, 2]
+    assert [gaps[0][0].word for gaps in result if gaps] == ["sat", "a"]
     everything = loaded.guesses(lines[:1], 10_000)[0][0]
     chances = [guess.chance for guess in everything]
     assert chances == sorted(chances, reverse=True)
     assert sum(chances) == pytest.approx(1, abs=1e-4)
-    assert chances[:3] == pytest.approx([guess.chance for guess in found[0][0]], abs=1e-5)
+    assert chances[:3] == pytest.approx([guess.chance for guess in result[0][0]], abs=1e-5)
 
 
 def test_the_command_prints_lines_or_a_table(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
     text = "the cat [MASK] on the mat.\nno gap\na dog [MASK] in [MASK] basket."
     with_input(monkeypatch, text)
     assert regard("fill", run) == 0
-    told = capsys.readouterr()
-    assert told.out == "the cat sat on the mat.\nno gap\na dog lay in his basket.\n"
-    assert told.err == "1 of 3 lines have no [MASK]: nothing to fill in there\n"
+    output = capsys.readouterr()
+    assert output.out == "the cat sat on the mat.\nno gap\na dog lay in his basket.\n"
+    assert output.err == "1 of 3 lines have no [MASK]: nothing to fill in there\n"
     with_input(monkeypatch, text)
     assert regard("fill", run, "--nbest", "2") == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
@@ -108,14 +108,14 @@ def test_scores_are_the_same_every_time_and_in_every_way(
     assert last["perplexity"] == pytest.approx(math.exp(last["loss"]))
     assert last["accuracy"] > 0.6, "of all that one word in three leaves open"
     assert "accuracy" in (run / "card.md").read_text()
-    told = []
+    output = []
     for _ in range(2):
         assert regard("evaluate", run, corpus, "--json") == 0
-        told.append(json.loads(capsys.readouterr().out))
-    assert told[0] == told[1]
-    assert told[0]["protocol"] == "30% of the words hidden, the same ones every time, in windows of 16 tokens"
-    assert told[0]["hidden"] > 1000
-    assert 0 <= told[0]["loss"] < 1
+        output.append(json.loads(capsys.readouterr().out))
+    assert output[0] == output[1]
+    assert output[0]["protocol"] == "30% of the words hidden, the same ones every time, in windows of 16 tokens"
+    assert output[0]["hidden"] > 1000
+    assert 0 <= output[0]["loss"] < 1
 
 
 def test_scores_agree_with_brute_force_over_all_places():
@@ -240,18 +240,18 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [(["--model=GPT"], "fills in no words; choose BERT"), (["--model.head=NoHead"], "fills in no words"),
      (["--task.share=0"], "share: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
      (["--data.tokenizer.vocab=3"], "must be at least")],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_one_line(
-    more: list[str], told: str, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+    more: list[str], message: str, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     words = [word for word in SMALL if not more[0].startswith("--model=") or "model" not in word]
     assert regard("train", "fill", "--data", corpus, "--out", tmp_path / "x", *words, *more, "--steps=3") == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
 

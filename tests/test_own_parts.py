@@ -108,9 +108,9 @@ def test_a_part_that_could_not_be_read_again_is_refused_before_training(tmp_path
     """In a process of its own: here every type is checked, and where users are none is."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     asked = [sys.executable, "-c", STRANGER]
-    told = subprocess.run(asked, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False).stderr
-    assert "unknown kind 'Stranger'" in told
-    assert told.rstrip().endswith("a part of your own must inherit from the one whose place it takes")
+    output = subprocess.run(asked, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False).stderr
+    assert "unknown kind 'Stranger'" in output
+    assert output.rstrip().endswith("a part of your own must inherit from the one whose place it takes")
     assert not (tmp_path / "own").exists()
 
 
@@ -133,8 +133,8 @@ def test_the_command_line_imports_what_the_user_names(tmp_path: Path, monkeypatc
     Path("text.txt").write_text("to be or not to be\n" * 40)
     words = ["train", "lm", "--data", "text.txt", "--out", "own", "--model.attention", "Sharper", *TINY]
     assert command(*words, parts="sharper").returncode == 0
-    assert command("generate", "own", "--tokens", "3", parts="sharper").returncode == 0
-    without = command("generate", "own", "--tokens", "3", parts="")
+    assert command("generate", "own", "--max-tokens", "3", parts="sharper").returncode == 0
+    without = command("generate", "own", "--max-tokens", "3", parts="")
     assert without.returncode == 2
     assert "unknown kind 'Sharper'" in without.stderr
     assert "REGARD_PARTS names modules to import" in without.stderr

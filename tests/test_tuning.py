@@ -23,10 +23,10 @@ SMALL = ["--training.batch_size=8", "--training.checkpoint_minutes=1e-9"]
 
 def names(kind: int) -> list[str]:
     """A dozen made-up names of a kind; nothing in their letters tells the kind."""
-    dice = random.Random(5)
+    rng = random.Random(5)
     syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
-    dice.shuffle(syllables)
-    made = ["".join(dice.sample(syllables, 3)) for _ in range(24)]
+    rng.shuffle(syllables)
+    made = ["".join(rng.sample(syllables, 3)) for _ in range(24)]
     assert len(set(made)) == 24
     return made[kind::2]
 
@@ -34,10 +34,10 @@ def names(kind: int) -> list[str]:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Running text shows what each name does; labels are told for five names of a kind and asked for the others."""
-    folder, dice = tmp_path_factory.mktemp("tuning"), random.Random(1)
+    folder, rng = tmp_path_factory.mktemp("tuning"), random.Random(1)
     animals, stones = names(0), names(1)
     said = [("runs", "eats", "sleeps"), ("shines", "breaks", "rolls")]
-    kinds = [dice.randrange(2) for _ in range(3000)]
+    kinds = [rng.randrange(2) for _ in range(3000)]
     lines = [f"the {dice.choice((animals, stones)[kind])} {dice.choice(said[kind])}" for kind in kinds]
     (folder / "corpus.txt").write_text("\n".join(lines))
     for name, chosen in (("train", slice(0, 5)), ("valid", slice(5, 12))):
@@ -107,11 +107,11 @@ def test_the_config_tells_where_it_began_and_what_it_took_over(encoder: Path, fi
 def test_what_the_user_says_wins(encoder: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     words = ["--epochs=7", "--training.optimiser.lr=0.002", "--model.dropout=0.4", "--show-settings"]
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "x", *words) == 0
-    told = capsys.readouterr().out
-    assert "epochs: 7" in told
-    assert "lr: 0.002" in told
-    assert "dropout: 0.4" in told
-    assert f"init: {encoder}" in told
+    output = capsys.readouterr().out
+    assert "epochs: 7" in output
+    assert "lr: 0.002" in output
+    assert "dropout: 0.4" in output
+    assert f"init: {encoder}" in output
 
 
 def test_resuming_needs_no_more_of_the_run_it_began_from(encoder: Path, files: Path, tmp_path: Path, capsys):  # type: ignore[no-untyped-def]
@@ -177,7 +177,7 @@ def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--model.width=64"], "model.width: {} was trained with 32, not 64; leave it out"),
         (["--model.position=Learned"], "model.position: {} was trained with Rotary"),
@@ -188,12 +188,12 @@ def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):
     ],
 )
 def test_a_setting_at_odds_with_the_encoder_is_one_line(
-    more: list[str], told: str, encoder: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+    more: list[str], message: str, encoder: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     words = [*data(files), "--init", encoder, "--out", tmp_path / "x", *SMALL, *more]
     assert regard("train", "classify", *words) == 2
     error = capsys.readouterr().err
-    assert told.format(encoder) in error
+    assert message.format(encoder) in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
@@ -205,14 +205,14 @@ def test_what_no_classifier_can_begin_from_is_one_line(files: Path, tmp_path: Pa
     mute = BERT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, head=ClassifierHead(2))
     save_run(tmp_path / "mute", mute, mute.build())
     (tmp_path / "empty").mkdir()
-    for name, told in (
+    for name, message in (
         ("gpt", "holds a GPT; begin from an encoder"), ("mute", "has no tokenizer that regard can use"),
         ("nowhere", "nowhere: there is no such folder"), ("empty", "is neither a run folder"),
     ):  # fmt: skip
         words = [*data(files), "--init", tmp_path / name, "--out", tmp_path / "x"]
         assert regard("train", "classify", *words) in (1, 2)
         error = capsys.readouterr().err
-        assert told in error
+        assert message in error
         assert error.count("\n") == 1
         assert not (tmp_path / "x").exists()
 

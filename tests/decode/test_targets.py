@@ -49,8 +49,8 @@ def test_a_text_scores_what_its_words_do_one_after_the_other():
 
 def test_what_a_beam_scores_is_what_teacher_forcing_scores():
     run = a_run()
-    found = run.translations(TEXTS, longest=6, beam=Beam(4))
-    for text, best in zip(TEXTS, found, strict=True):
+    result = run.translations(TEXTS, max_tokens=6, beam=Beam(4))
+    for text, best in zip(TEXTS, result, strict=True):
         assert len(best) == 4
         scores = [one.score for one in best]
         assert scores == sorted(scores, reverse=True)
@@ -106,22 +106,22 @@ def test_the_command_line_prints_what_python_gives(tmp_path, monkeypatch, capsys
     made = a_run()
     save_run(tmp_path / "run", made.config, made.model, made.task, made.tokenizer)
 
-    def told(*words: object) -> list[list[str]]:
+    def output(*words: object) -> list[list[str]]:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"abc\nfed cba\n")))
-        assert regard("translate", tmp_path / "run", "--longest", 5, *words) == 0
+        assert regard("translate", tmp_path / "run", "--max-tokens", 5, *words) == 0
         return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
 
     texts = ["abc", "fed cba"]
     best = made.translations(texts, 5, beam=Beam(3))
-    assert told("--beam", 3) == [[one[0].text] for one in best]
-    nbest = told("--beam", 3, "--nbest", 2)
+    assert output("--beam", 3) == [[one[0].text] for one in best]
+    nbest = output("--beam", 3, "--nbest", 2)
     assert [line[0] for line in nbest] == ["1", "1", "2", "2"]
-    assert [line[2] for line in nbest] == [one.text for found in best for one in found[:2]]
+    assert [line[2] for line in nbest] == [one.text for result in best for one in result[:2]]
     assert [float(line[1]) for line in nbest] == pytest.approx(
-        [one.score for found in best for one in found[:2]], abs=1e-4
+        [one.score for result in best for one in result[:2]], abs=1e-4
     )
     greedy = made.translate(texts, 5)
-    scored = told("--scores", "--align")
+    scored = output("--scores", "--align")
     assert [line[1] for line in scored] == greedy
     assert [float(line[0]) for line in scored] == pytest.approx(
         made.score(list(zip(texts, greedy, strict=True))), abs=1e-4

@@ -90,8 +90,8 @@ def some_rows(table: pd.DataFrame, target: pd.Series, known: int) -> tuple[pd.Da
     return table[:known], target[:known], table[known : known + 8]
 
 
-def same(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(np.asarray(found, dtype=float), np.asarray(expected), rtol=TOLERANCE, atol=TOLERANCE)
+def same(result: Any, expected: Any) -> None:
+    np.testing.assert_allclose(np.asarray(result, dtype=float), np.asarray(expected), rtol=TOLERANCE, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize(
