@@ -39,10 +39,10 @@ def test_it_learns_evaluates_and_classifies(run: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out) == {"accuracy": 1.0, "macro_f1": 1.0, "texts": len(ROWS)}
     loaded = load_run(run)
     assert loaded.classify(["a dull day", "a fine film", ""])[:2] == ["bad", "good"]
-    labels, chances = loaded.label_chances(["a fine film", "a dull day and a dull film"])
+    labels, probabilities = loaded.label_probabilities(["a fine film", "a dull day and a dull film"])
     assert labels == ("bad", "good")
-    assert chances.sum(-1).tolist() == pytest.approx([1, 1])
-    assert chances.argmax(-1).tolist() == [1, 0], "in the order asked, whatever the lengths"
+    assert probabilities.sum(-1).tolist() == pytest.approx([1, 1])
+    assert probabilities.argmax(-1).tolist() == [1, 0], "in the order asked, whatever the lengths"
 
 
 def test_columns_are_called_as_the_user_says_when_measuring_too(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -59,7 +59,7 @@ def test_columns_are_called_as_the_user_says_when_measuring_too(tmp_path: Path, 
     assert json.loads(capsys.readouterr().out)["texts"] == len(ROWS)
     (tmp_path / "usual.csv").write_text("label,text\n" + "".join(f"{a},{b}\n" for a, b in ROWS))
     assert regard("evaluate", tmp_path / "run", tmp_path / "usual.csv") == 1
-    assert "has no column 'kind'; known: label, text; --columns says" in capsys.readouterr().err
+    assert "has no column 'kind'; known: label, text; set the names" in capsys.readouterr().err
     assert regard("evaluate", tmp_path / "run", tmp_path / "usual.csv", "--columns", "label", "text") == 0
     (tmp_path / "bare.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in ROWS))
     assert regard("evaluate", tmp_path / "run", tmp_path / "bare.tsv") == 1
@@ -99,7 +99,7 @@ def test_a_label_unseen_in_training_is_named(run: Path, tmp_path: Path, capsys: 
 
 def test_rows_without_a_label_and_a_single_label_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture):
     for rows, message in (
-        ("good\tfine\n\tdull\n", "line 2: has no label"),
+        ("good\tfine\n\tdull\n", "line 2: the label is empty"),
         ("good\tfine\n" * 20, "every row has the label 'good'; at least two labels are needed"),
     ):
         (tmp_path / "x.tsv").write_text(rows)
@@ -108,14 +108,14 @@ def test_rows_without_a_label_and_a_single_label_are_refused(tmp_path: Path, cap
     assert not (tmp_path / "run").exists()
 
 
-def test_texts_where_labels_should_be_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture):
+def test_texts_where_labels_should_be_are_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     (tmp_path / "x.tsv").write_text("".join(f"a text of its own, {n}\tgood\n" for n in range(60)) * 2)
     words = ["--out", tmp_path / "run", "--train", tmp_path / "x.tsv", *SMALL, "--steps=1"]
     assert regard("train", "classify", *words) == 0
-    assert "labels for 120 texts" not in capsys.readouterr().err, "each label has two texts"
+    assert "labels for 120 texts" not in caplog.text, "each label has two texts"
     (tmp_path / "x.tsv").write_text("".join(f"a text of its own, {n}\tgood\n" for n in [*range(60), *range(10)]))
     assert regard("train", "classify", *words, "--overwrite") == 0
-    assert "x.tsv: 60 labels for" in capsys.readouterr().err
+    assert "x.tsv: 60 labels for" in caplog.text
 
 
 def test_other_runs_name_no_labels(tmp_path: Path):
@@ -188,7 +188,7 @@ def test_trees_at_use_are_those_of_the_lines(run: Path, tmp_path: Path, capsys: 
     ("more", "message"),
     [
         (["--model.position=Tree"], "Tree needs the tree of each text"),
-        (["--valid-trees", "T"], "trees: trees are needed beside both"),
+        (["--valid-trees", "T"], "trees: trees are needed for both"),
     ],
 )
 def test_missing_trees_are_told_before_training(
@@ -228,5 +228,5 @@ def test_a_classifier_goes_to_hugging_face_with_its_labels_and_comes_back(
     assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0
     texts = ["a dull day", "a fine film"]
     here, there = load(tmp_path / "run"), load(tmp_path / "hf")
-    assert there.label_chances(texts)[0] == ("bad", "good")
-    close(there.label_chances(texts)[1], here.label_chances(texts)[1])
+    assert there.label_probabilities(texts)[0] == ("bad", "good")
+    close(there.label_probabilities(texts)[1], here.label_probabilities(texts)[1])

@@ -31,7 +31,7 @@ SENTENCES = [
     "two birds sang from that tree.", "my fish swims under some bridge.",
 ]  # fmt: skip
 SMALL = ["--training.batch_size=8", "--model.width=32", "--model.heads=2", "--model.layers=2", "--data.length=16"]
-QUICK = ["--training.schedule.warmup=10", "--model.dropout=0", "--task.share=0.3"]
+QUICK = ["--training.schedule.warmup=10", "--model.dropout=0", "--task.fraction=0.3"]
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +71,14 @@ def test_it_fills_what_it_has_learned_by_heart(run: Path):
 def test_guesses_are_probabilities_in_order_and_do_not_depend_on_the_batch(run: Path):
     loaded = load_run(run)
     lines = ["the cat [MASK] on the mat.", "no gap", "[MASK] dog lay [MASK] his basket."]
-    result = loaded.guesses(lines, 3)
-    assert [len(gaps) for gaps in result] == [1, 0, 2]
-    assert [gaps[0][0].word for gaps in result if gaps] == ["sat", "a"]
-    everything = loaded.guesses(lines[:1], 10_000)[0][0]
-    chances = [guess.chance for guess in everything]
-    assert chances == sorted(chances, reverse=True)
-    assert sum(chances) == pytest.approx(1, abs=1e-4)
-    assert chances[:3] == pytest.approx([guess.chance for guess in result[0][0]], abs=1e-5)
+    result = loaded.candidates(lines, 3)
+    assert [len(masks) for masks in result] == [1, 0, 2]
+    assert [masks[0][0].word for masks in result if masks] == ["sat", "a"]
+    everything = loaded.candidates(lines[:1], 10_000)[0][0]
+    probabilities = [guess.probability for guess in everything]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) == pytest.approx(1, abs=1e-4)
+    assert probabilities[:3] == pytest.approx([guess.probability for guess in result[0][0]], abs=1e-5)
 
 
 def test_the_command_prints_lines_or_a_table(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
@@ -113,8 +113,8 @@ def test_scores_are_the_same_every_time_and_in_every_way(
         assert regard("evaluate", run, corpus, "--json") == 0
         output.append(json.loads(capsys.readouterr().out))
     assert output[0] == output[1]
-    assert output[0]["protocol"] == "30% of the words hidden, the same ones every time, in windows of 16 tokens"
-    assert output[0]["hidden"] > 1000
+    assert output[0]["protocol"] == "30% of the words masked, the same ones every time, in windows of 16 tokens"
+    assert output[0]["masked"] > 1000
     assert 0 <= output[0]["loss"] < 1
 
 
@@ -126,11 +126,11 @@ def test_scores_agree_with_brute_force_over_all_places():
     nats, right, count = 0.0, 0, 0
     with torch.no_grad():
         for batch in data.once():
-            chances = model(batch.tokens, batch.valid).log_softmax(-1)
+            probabilities = model(batch.tokens, batch.valid).log_softmax(-1)
             for row, column in batch.counted.nonzero().tolist():
                 place, answer = int(batch.chosen[row, column]), int(batch.answer[row, column])
-                nats -= float(chances[row, place, answer])
-                right += int(chances[row, place].argmax()) == answer
+                nats -= float(probabilities[row, place, answer])
+                right += int(probabilities[row, place].argmax()) == answer
                 count += 1
     scores = masked_lm_scores(model, data)
     assert scores["loss"] == pytest.approx(nats / count, abs=1e-5)
@@ -211,12 +211,12 @@ def test_words_of_another_librarys_bert_are_its_own(tmp_path: Path):
     run = load(tmp_path)
     begin = [word for word in words[5:] if word != "##s"]
     for text, first in (("the cat [MASK] on the mats.", begin), ("the cat[MASK] on the mats.", words[5:])):
-        [[guesses]] = run.guesses([text], 100)
+        [[guesses]] = run.candidates([text], 100)
         read = theirs(text, return_tensors="pt")
         with torch.no_grad():
-            chances = model(**read).logits[0, 3].softmax(-1)
-        known = {word: float(chances[words.index(word)]) for word in first}
-        expected = {word: chance / sum(known.values()) for word, chance in known.items()}
+            probabilities = model(**read).logits[0, 3].softmax(-1)
+        known = {word: float(probabilities[words.index(word)]) for word in first}
+        expected = {word: probability / sum(known.values()) for word, probability in known.items()}
         assert dict(guesses) == pytest.approx(expected, abs=1e-5), "after a space nothing goes on with the word before"
         best = max(expected, key=expected.__getitem__)
         assert run.fill([text]) == [text.replace("[MASK]", best.removeprefix("##"))]
@@ -228,7 +228,7 @@ def test_words_of_another_librarys_bert_are_its_own(tmp_path: Path):
         ["--data.tokenizer=WordPiece", "--data.tokenizer.vocab=100"],
         ["--data.tokenizer=Characters"],
         ["--model.position=Learned"],
-        ["--model.wiring=PostNorm", "--task.share=0.5"],
+        ["--model.wiring=PostNorm", "--task.fraction=0.5"],
         ["--training.accumulation=2"],
     ],
 )
@@ -242,7 +242,7 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("more", "message"),
     [(["--model=GPT"], "fills in no words; choose BERT"), (["--model.head=NoHead"], "fills in no words"),
-     (["--task.share=0"], "share: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
+     (["--task.fraction=0"], "share: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
      (["--data.tokenizer.vocab=3"], "must be at least")],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_one_line(
@@ -265,7 +265,7 @@ def test_other_runs_fill_in_nothing(tmp_path: Path):
     words = BERT(vocab=tokenizer.vocab, width=16, layers=1)
     save_run(tmp_path / "words", words, words.build())
     with pytest.raises(UserError, match="fills in tokens but no words"):
-        load_run(tmp_path / "words").guesses(["[MASK]"])
+        load_run(tmp_path / "words").candidates(["[MASK]"])
     with pytest.raises(ConfigError):
         MaskedLM(share=1.0)
 

@@ -203,7 +203,7 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
     ("text", "more", "message"),
     [(b"", [], "too few"), (b"abc\xff" * 50, [], "is not UTF-8"), (b"abc " * 50, ["--model=BERT"], "does not write"),
      (b"abc " * 50, ["--model.attention=Linformer"], "cannot hide the future"),
-     (b"abc " * 50, ["--columns", "body"], "plain text has none to name"),
+     (b"abc " * 50, ["--columns", "body"], "plain text has no columns"),
      (b"abc " * 500, ["--data.tokenizer=BPE", "--data.tokenizer.vocab=3"], "must be at least")],
 )  # fmt: skip
 def test_what_cannot_be_learned_from_is_one_line(

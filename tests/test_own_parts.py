@@ -107,8 +107,10 @@ train(replace(plan, model=replace(plan.model, attention=Stranger())), Path("own"
 def test_a_part_that_could_not_be_read_again_is_refused_before_training(tmp_path: Path):
     """In a process of its own: here every type is checked, and where users are none is."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    asked = [sys.executable, "-c", STRANGER]
-    output = subprocess.run(asked, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False).stderr
+    command_words = [sys.executable, "-c", STRANGER]
+    output = subprocess.run(
+        command_words, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
+    ).stderr
     assert "unknown kind 'Stranger'" in output
     assert output.rstrip().endswith("a part of your own must inherit from the one whose place it takes")
     assert not (tmp_path / "own").exists()
@@ -123,8 +125,8 @@ def test_it_is_not_exported_as_what_it_inherits_from(tmp_path: Path):
 
 def command(*words: object, parts: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "REGARD_PARTS": parts, "PYTHONPATH": str(Path(__file__).parents[1])}
-    asked = [sys.executable, "-m", "regard", *map(str, words)]
-    return subprocess.run(asked, capture_output=True, text=True, env=environment, check=False)
+    command_words = [sys.executable, "-m", "regard", *map(str, words)]
+    return subprocess.run(command_words, capture_output=True, text=True, env=environment, check=False)
 
 
 def test_the_command_line_imports_what_the_user_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -66,7 +66,7 @@ def test_a_task_that_says_nothing_has_the_usual_window_or_what_its_positions_rea
 def test_one_that_fills_in_words_is_measured_too(tmp_path, capsys):
     result = scores(saved(tmp_path, MaskedLM(length=20)), capsys)
     assert "windows of 20 tokens" in result["protocol"]
-    assert result["hidden"] > 0
+    assert result["masked"] > 0
 
 
 def test_folders_from_before_tasks_knew_their_window_are_read(tmp_path, capsys):

@@ -73,7 +73,7 @@ def test_columns_are_called_as_the_user_says(files: Path, tmp_path: Path, capsys
     assert scores[0] == scores[1]
     two = ["--train", files / "a.de", files / "a.en", "--valid", files / "a.de", files / "a.en"]
     assert regard("train", "translate", "--out", tmp_path / "two", *two, *SMALL, "--columns", "de", "en") == 2
-    assert "columns: files that run in parallel have no columns to name" in capsys.readouterr().err
+    assert "columns: parallel files have no columns" in capsys.readouterr().err
 
 
 def test_evaluating_gives_one_object_with_signatures(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -204,14 +204,14 @@ def test_pairs_that_are_left_out_take_their_trees_along(tmp_path: Path):
     ("more", "code", "message"),
     [
         (["--model.position=Tree"], 2, "model.position: Tree needs the tree of each text; give them with --trees"),
-        (["--trees", "T"], 2, "valid_trees: trees are needed beside both"),
+        (["--trees", "T"], 2, "valid_trees: trees are needed for both"),
         (
             ["--trees", "T", "--valid-trees", "T", "--model=RNN"],
             2,
             "data.trees: a model of the kind RNN reads no trees",
         ),
         (["--trees", "T", "T", "--valid-trees", "T"], 1, "T, line 1: this tree has no text; the last text is"),
-        (["--trees", "short", "--valid-trees", "T"], 1, "a.tsv, line 2: has no tree, for short ends after 1 sentences"),
+        (["--trees", "short", "--valid-trees", "T"], 1, "a.tsv, line 2: has no tree; short ends after 1 sentences"),
         (
             ["--trees", "other", "--valid-trees", "T"],
             1,

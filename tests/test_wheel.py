@@ -79,8 +79,8 @@ def test_it_works_where_it_is_installed(place: Path, tmp_path: Path):
         return done([place / "bin" / "regard", *words], cwd=tmp_path, env=alone)
 
     result = json.loads(regard("doctor", "--json"))
-    assert f"in {place}" in result["regard"]["output"], "it is this one that runs"
-    assert f"in {place}" in result["weights"]["output"]
+    assert f"in {place}" in result["regard"]["message"], "it is this one that runs"
+    assert f"in {place}" in result["weights"]["message"]
     assert {one["state"] for one in result.values()} <= {"ok", "hint"}
     regard("fit", "t.csv", "--target", "y", "--out", "run", "--mode", "in_context")
     assert regard("predict", "run", "t.csv").count("\n") == 41

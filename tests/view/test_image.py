@@ -45,7 +45,7 @@ def heard_by(run: Run) -> dict[str, Tensor]:
     image = Image.open(io.BytesIO(picture())).convert("L" if channels == 1 else "RGB")
     values = torch.tensor(pixels(image, 12, channels, run.task.resize))
     with torch.inference_mode(), listen(run.model) as heard:
-        run.model(run.task.scale.norm(values[None]))
+        run.model(run.task.normalise(values[None]))
     return heard
 
 
@@ -199,7 +199,7 @@ BAD = {
     "text": (b"no picture at all", "is not an image of a supported format"),
     "empty": (b"", "is not an image of a supported format"),
     "half": (picture()[:600], "is damaged"),
-    "bomb": (bomb(), "has 10,000×6,000 pixels; 50,000,000 are read at most"),
+    "bomb": (bomb(), "has 10,000×6,000 pixels; the limit is 50,000,000"),
 }
 
 

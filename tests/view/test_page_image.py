@@ -104,7 +104,7 @@ def test_bad_and_huge_files_are_told_and_change_nothing(
     session.keep_image(FILE)
     page = watched.open(address, run=0, image=FILE.digest)
     for name, data, told in (
-        (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is no image that can be read"),
+        (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is not an image of a supported format"),
         (None, big, "big.png: has 33,554,433 bytes, more than 33,554,432"),
     ):
         page.set_input_files("input[name=image]", data) if name is None else give(page, name, data)

@@ -53,7 +53,7 @@ LANGUAGES = {
         ("{d} de {m} de {y}", "el {d} de {m} de {y}", "{w}, {d} de {m} de {y}"),
     ),
     "Italian": Language(
-        names("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre rngmbre"),
+        names("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre"),
         names("lunedì martedì mercoledì giovedì venerdì sabato domenica"),
         ("{d} {m} {y}", "il {d} {m} {y}", "{w} {d} {m} {y}"),
     ),
