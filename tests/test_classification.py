@@ -10,7 +10,6 @@ import pytest
 
 from regard.core.errors import UserError
 from regard.data.text.labelled import LabelFiles
-from regard.interop import load
 from regard.store import read_metrics
 from regard.tasks import load_run
 from regard.tasks.labels import label_scores
@@ -108,21 +107,21 @@ def test_rows_without_a_label_and_a_single_label_are_refused(tmp_path: Path, cap
     assert not (tmp_path / "run").exists()
 
 
-def test_texts_where_labels_should_be_are_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_texts_where_labels_should_be_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "x.tsv").write_text("".join(f"a text of its own, {n}\tgood\n" for n in range(60)) * 2)
     words = ["--out", tmp_path / "run", "--train", tmp_path / "x.tsv", *SMALL, "--steps=1"]
     assert regard("train", "classify", *words) == 0
-    assert "labels for 120 texts" not in caplog.text, "each label has two texts"
+    assert "labels for 120 texts" not in capsys.readouterr().err, "each label has two texts"
     (tmp_path / "x.tsv").write_text("".join(f"a text of its own, {n}\tgood\n" for n in [*range(60), *range(10)]))
     assert regard("train", "classify", *words, "--overwrite") == 0
-    assert "x.tsv: 60 labels for" in caplog.text
+    assert "x.tsv: 60 labels for" in capsys.readouterr().err
 
 
 def test_other_runs_name_no_labels(tmp_path: Path):
     from tests.train.tiny import train_tiny
 
     train_tiny(tmp_path / "run")
-    with pytest.raises(UserError, match="was not trained to name labels"):
+    with pytest.raises(UserError, match="has no 'classify': its task is Translate"):
         load_run(tmp_path / "run").classify(["x"])
 
 
@@ -156,8 +155,8 @@ def test_only_the_tree_tells_what_a_word_hangs_from(tmp_path: Path):
     data = ["--train", tmp_path / "train.tsv", "--valid", tmp_path / "valid.tsv"]
     data += ["--trees", tmp_path / "train.conllu", "--valid-trees", tmp_path / "valid.conllu"]
     small = ["--data.tokenizer=WordPiece", "--data.tokenizer.vocab=30", "--model.width=32", "--model.feed.hidden=64"]
-    small += ["--model.dropout=0", "--training.ema=0", "--training.optimiser.lr=0.005", "--task.smoothing=0"]
-    small += ["--task.blind=0"]
+    small += ["--model.dropout=0", "--training.ema=0", "--training.optimiser.lr=0.005", "--task.label_smoothing=0"]
+    small += ["--task.token_dropout=0"]
     scores = {}
     for position in ("Tree", "NoPosition", "Sinusoid"):
         out, more = tmp_path / position, ["--steps=200", "--training.schedule.warmup=20", "--model.heads=2"]
@@ -227,6 +226,6 @@ def test_a_classifier_goes_to_hugging_face_with_its_labels_and_comes_back(
     assert regard("train", "classify", "--out", tmp_path / "run", *advice.split(), *data) == 0
     assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0
     texts = ["a dull day", "a fine film"]
-    here, there = load(tmp_path / "run"), load(tmp_path / "hf")
+    here, there = load_run(tmp_path / "run"), load_run(tmp_path / "hf")
     assert there.label_probabilities(texts)[0] == ("bad", "good")
     close(there.label_probabilities(texts)[1], here.label_probabilities(texts)[1])

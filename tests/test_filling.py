@@ -14,7 +14,6 @@ import torch.nn.functional as F
 
 from regard.core.errors import ConfigError, UserError
 from regard.data.text.masked import MaskedWindows
-from regard.interop import load
 from regard.models import BERT, ClassifierHead
 from regard.parts import Rotary
 from regard.store import RunFolder, read_config, read_metrics
@@ -208,7 +207,7 @@ def test_words_of_another_librarys_bert_are_its_own(tmp_path: Path):
     model.save_pretrained(tmp_path)
     theirs.save_pretrained(tmp_path)
 
-    run = load(tmp_path)
+    run = load_run(tmp_path)
     begin = [word for word in words[5:] if word != "##s"]
     for text, first in (("the cat [MASK] on the mats.", begin), ("the cat[MASK] on the mats.", words[5:])):
         [[guesses]] = run.candidates([text], 100)
@@ -242,7 +241,7 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("more", "message"),
     [(["--model=GPT"], "fills in no words; choose BERT"), (["--model.head=NoHead"], "fills in no words"),
-     (["--task.fraction=0"], "share: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
+     (["--task.fraction=0"], "task.fraction: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
      (["--data.tokenizer.vocab=3"], "must be at least")],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_one_line(
@@ -260,19 +259,19 @@ def test_other_runs_fill_in_nothing(tmp_path: Path):
     tokenizer = WordPiece(vocab=30).train(["a b c"])
     labels = BERT(vocab=tokenizer.vocab, width=16, layers=1, head=ClassifierHead(2))
     save_run(tmp_path / "labels", labels, labels.build(), tokenizer=tokenizer)
-    with pytest.raises(UserError, match="was not trained to fill in words"):
+    with pytest.raises(UserError, match="has no 'fill': its task is Classify"):
         load_run(tmp_path / "labels").fill(["[MASK]"])
     words = BERT(vocab=tokenizer.vocab, width=16, layers=1)
     save_run(tmp_path / "words", words, words.build())
     with pytest.raises(UserError, match="fills in tokens but no words"):
         load_run(tmp_path / "words").candidates(["[MASK]"])
     with pytest.raises(ConfigError):
-        MaskedLM(share=1.0)
+        MaskedLM(fraction=1.0)
 
 
-def test_the_recipe_keeps_what_it_was_told(run: Path):
+def test_the_run_keeps_the_settings_of_its_task(run: Path):
     assert read_config(run)["task"] == {
-        "kind": "FillMasked",
-        "share": 0.3,
+        "kind": "MaskedLM",
+        "fraction": 0.3,
         "length": read_config(run)["data"]["length"],
     }

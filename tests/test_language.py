@@ -84,7 +84,7 @@ def test_the_command_writes_the_prompt_and_what_follows(run: Path, capsys: pytes
     assert regard("generate", run, "--top-p", "2") == 2
 
 
-def test_what_the_model_never_saw_is_told(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+def test_tokens_that_never_occurred_in_training_are_noted(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     assert regard("generate", run, "--prompt", "to Ж", "--max-tokens", "3") == 0
     assert "note: 1 of 4 tokens of the prompt never occur" in capsys.readouterr().err
     (tmp_path / "x.txt").write_text("ЖЖЖЖ" * 20)
@@ -101,10 +101,10 @@ def test_what_has_no_meaning_for_a_language_model_is_refused(run: Path, tmp_path
     assert f"{tmp_path / 'x.txt'}: 1 tokens are too few" in capsys.readouterr().err
     for option in ("--beam", "--max-tokens"):
         assert regard("evaluate", run, tmp_path / "x.txt", option, "5") == 2
-        assert f"{option}: {run} writes no text that is measured" in capsys.readouterr().err
+        assert f"{option}: is of no use to {run}, whose task is LanguageModel" in capsys.readouterr().err
 
 
-def test_show_tells_the_losses_apart(run: Path, capsys: pytest.CaptureFixture):
+def test_show_distinguishes_the_losses(run: Path, capsys: pytest.CaptureFixture):
     assert regard("show", run) == 0
     output = capsys.readouterr().out
     last = [line["loss"] for line in read_metrics(run) if "lr_multiplier" in line][-1]
@@ -114,9 +114,9 @@ def test_show_tells_the_losses_apart(run: Path, capsys: pytest.CaptureFixture):
     assert "made by: regard" in output
 
 
-def test_a_folder_that_is_taken_is_told_before_the_text_is_read(run: Path, capsys: pytest.CaptureFixture):
+def test_a_folder_that_is_taken_is_refused_before_the_text_is_read(run: Path, capsys: pytest.CaptureFixture):
     assert regard("train", "lm", "--data", "nowhere.txt", "--out", run, *SMALL) == 1
-    assert "already holds a run; go on with --resume, replace it with --overwrite" in capsys.readouterr().err
+    assert "already holds a run; continue it with --resume, replace it with --overwrite" in capsys.readouterr().err
 
 
 def test_evaluating_what_was_kept_apart_gives_the_score_of_training(
@@ -165,7 +165,7 @@ def test_writing_ends_where_the_table_of_positions_does(tmp_path: Path, capsys: 
     assert regard("generate", tmp_path / "run", "--prompt", "abc", "--max-tokens", 10**9, "--temperature", 0) == 0
     output = capsys.readouterr()
     assert output.out == "abcxxxxxx\n"
-    assert "no places for more than 6 tokens" in output.err
+    assert "has positions for at most 6 tokens after this prompt" in output.err
     with pytest.raises(ConfigError, match="has 9 tokens, and the model has 8 places"):
         load_run(tmp_path / "run").generate("abcdefghi")
 
@@ -174,7 +174,7 @@ def test_a_model_that_does_not_write_says_so(tmp_path: Path):
     from tests.train.tiny import train_tiny
 
     train_tiny(tmp_path / "run")
-    with pytest.raises(UserError, match="writes no text of its own"):
+    with pytest.raises(UserError, match="has no 'generate': its task is Translate"):
         load_run(tmp_path / "run").generate("x")
 
 
@@ -201,7 +201,8 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("text", "more", "message"),
-    [(b"", [], "too few"), (b"abc\xff" * 50, [], "is not UTF-8"), (b"abc " * 50, ["--model=BERT"], "does not write"),
+    [(b"", [], "too few"), (b"abc\xff" * 50, [], "is not UTF-8"),
+     (b"abc " * 50, ["--model=BERT"], "BERT generates no text; choose GPT or RNNLM"),
      (b"abc " * 50, ["--model.attention=Linformer"], "cannot hide the future"),
      (b"abc " * 50, ["--columns", "body"], "plain text has no columns"),
      (b"abc " * 500, ["--data.tokenizer=BPE", "--data.tokenizer.vocab=3"], "must be at least")],

@@ -125,8 +125,8 @@ def test_it_is_not_exported_as_what_it_inherits_from(tmp_path: Path):
 
 def command(*words: object, parts: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "REGARD_PARTS": parts, "PYTHONPATH": str(Path(__file__).parents[1])}
-    command_words = [sys.executable, "-m", "regard", *map(str, words)]
-    return subprocess.run(command_words, capture_output=True, text=True, env=environment, check=False)
+    line = [sys.executable, "-m", "regard", *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, env=environment, check=False)
 
 
 def test_the_command_line_imports_what_the_user_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

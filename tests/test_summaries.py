@@ -16,8 +16,7 @@ from regard.data.text.pair_files import PairFiles, all_targets, read_pairs, read
 from regard.store import read_metrics
 from regard.tasks import load_run
 from regard.tasks.seq2seq.scores import ROUGE, rouge_protocol, summary_scores
-from regard.tasks.summarise import first_words
-from regard.tasks.summarise.task import mean_length
+from regard.tasks.summarise.task import first_words, mean_length
 from tests.command import regard
 
 WORDS = ["red", "blue", "green", "old", "new", "big", "small", "fast", "dog", "cat", "car", "tree"]
@@ -223,7 +222,7 @@ def test_other_runs_do_not_summarise(tmp_path: Path):
     from tests.train.tiny import train_tiny
 
     train_tiny(tmp_path / "run")
-    with pytest.raises(UserError, match="was not trained to summarise"):
+    with pytest.raises(UserError, match="has no 'summarise': its task is Translate"):
         load_run(tmp_path / "run").summarise(["x"])
 
 

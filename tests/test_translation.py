@@ -118,12 +118,11 @@ def test_files_that_do_not_match_are_named(
     assert not (tmp_path / "x").exists()
 
 
-def test_empty_pairs_are_skipped_and_counted(files: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    caplog.set_level("INFO", "regard")
+def test_empty_pairs_are_skipped_and_counted(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "a.tsv").write_text((files / "a.tsv").read_text() + "\tnothing\nnichts\t\n")
     data = ["--train", tmp_path / "a.tsv", "--valid", files / "a.tsv"]
     assert regard("train", "translate", "--out", tmp_path / "x", *data, *SMALL) == 0
-    assert "skipped 2 of 26 pairs with an empty side" in caplog.text
+    assert "skipped 2 of 26 pairs with an empty side" in capsys.readouterr().err
 
 
 def test_scores_are_those_of_the_field():
@@ -178,11 +177,11 @@ def some_readings(run: Run, folder: Path) -> Iterator[tuple[Tensor, None, Positi
         yield torch.full_like(places.depth, 7), None, places
 
 
-def test_trees_that_a_position_does_not_use_change_nothing_and_are_told(trees: Path, capsys: pytest.CaptureFixture):
+def test_trees_that_a_position_does_not_use_change_nothing_and_are_noted(trees: Path, capsys: pytest.CaptureFixture):
     data = ["--train", trees / "a.tsv", "--valid", trees / "a.tsv", "--resume"]
-    for out, message in (("beside", 1), ("tree", 0), ("none", 0)):
+    for out, count in (("beside", 1), ("tree", 0), ("none", 0)):
         assert regard("train", "translate", "--out", trees / out, *data) == 0
-        assert capsys.readouterr().err.count("note: the trees are not read") == message
+        assert capsys.readouterr().err.count("note: the trees are not used") == count
     assert (trees / "beside" / "model.safetensors").read_bytes() == (trees / "none" / "model.safetensors").read_bytes()
 
 
@@ -203,12 +202,16 @@ def test_pairs_that_are_left_out_take_their_trees_along(tmp_path: Path):
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
-        (["--model.position=Tree"], 2, "model.position: Tree needs the tree of each text; give them with --trees"),
+        (
+            ["--model.position=Tree"],
+            2,
+            "model.position: Tree needs the tree of each text; give --trees",
+        ),
         (["--trees", "T"], 2, "valid_trees: trees are needed for both"),
         (
             ["--trees", "T", "--valid-trees", "T", "--model=RNN"],
             2,
-            "data.trees: a model of the kind RNN reads no trees",
+            "data.trees: RNN reads no trees; choose Transformer or BERT",
         ),
         (["--trees", "T", "T", "--valid-trees", "T"], 1, "T, line 1: this tree has no text; the last text is"),
         (["--trees", "short", "--valid-trees", "T"], 1, "a.tsv, line 2: has no tree; short ends after 1 sentences"),
@@ -236,7 +239,7 @@ def test_trees_that_cannot_be_used_are_refused_before_training(
     assert not (tmp_path / "x").exists()
 
 
-def test_using_a_run_with_the_wrong_trees_is_told(
+def test_using_a_run_with_the_wrong_trees_is_refused(
     trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch
 ):
     with pytest.raises(UserError, match="its Tree positions need the tree of each text"):

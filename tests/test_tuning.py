@@ -1,4 +1,4 @@
-"""A classifier that start from what an encoder has learned of running text."""
+"""A classifier that starts from what an encoder has learned of running text."""
 
 import random
 import shutil
@@ -34,7 +34,7 @@ def names(kind: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Running text shows what each name does; five names of a kind are labelled in training, the others in validation."""
+    """Text shows what each name does; five names of a kind are labelled in training, the others in validation."""
     folder, rng = tmp_path_factory.mktemp("tuning"), random.Random(1)
     animals, stones = names(0), names(1)
     said = [("runs", "eats", "sleeps"), ("shines", "breaks", "rolls")]
@@ -64,7 +64,7 @@ def data(files: Path) -> list[object]:
     return ["--train", files / "train.tsv", "--valid", files / "valid.tsv"]
 
 
-def test_it_start_with_exactly_the_trunk_and_a_new_head(encoder: Path, files: Path, tmp_path: Path, monkeypatch):  # type: ignore[no-untyped-def]
+def test_it_starts_with_exactly_the_trunk_and_a_new_head(encoder: Path, files: Path, tmp_path: Path, monkeypatch):  # type: ignore[no-untyped-def]
     seen = {}
 
     def stop(loop: Loop) -> None:
@@ -139,7 +139,7 @@ def test_resuming_needs_no_more_of_the_run_it_began_from(encoder: Path, files: P
     assert "init: a resumed run cannot change it" in capsys.readouterr().err
 
 
-def test_a_run_killed_before_its_first_checkpoint_start_from_the_encoder_again(
+def test_a_run_killed_before_its_first_checkpoint_starts_from_the_encoder_again(
     encoder: Path, files: Path, tmp_path: Path
 ):
     words = [*data(files), "--init", encoder, *SMALL, "--steps=3"]
@@ -187,8 +187,8 @@ def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):
         (["--model.position=Learned"], "model.position: {} was trained with Rotary"),
         (["--model.feed.hidden=8"], "model.feed: {} was trained with GELU(hidden=None), not GELU(hidden=8)"),
         (["--model.vocab=9"], "model.vocab: {} was trained with"),
-        (["--model=RNNClassifier"], "model: {} holds a BERT, and no RNNClassifier start from it"),
-        (["--data.tokenizer=BPE"], "data.tokenizer: the model of {} knows the tokens of its own only"),
+        (["--model=RNNClassifier"], "model: {} holds a BERT, which is no RNNClassifier; leave it out"),
+        (["--data.tokenizer=BPE"], "data.tokenizer: the model of {} has its own tokenizer; leave it out"),
     ],
 )
 def test_a_setting_at_odds_with_the_encoder_is_one_line(
@@ -210,7 +210,7 @@ def test_what_no_classifier_can_begin_from_is_one_line(files: Path, tmp_path: Pa
     save_run(tmp_path / "mute", mute, mute.build())
     (tmp_path / "empty").mkdir()
     for name, message in (
-        ("gpt", "holds a GPT; begin from an encoder"), ("mute", "has no tokenizer that regard can use"),
+        ("gpt", "holds a GPT; start from an encoder"), ("mute", "has no tokenizer that regard can use"),
         ("nowhere", "nowhere: there is no such folder"), ("empty", "is neither a run folder"),
     ):  # fmt: skip
         words = [*data(files), "--init", tmp_path / name, "--out", tmp_path / "x"]

@@ -80,7 +80,7 @@ def test_equals_the_search_of_transformers(marian, beams: int, power: float):  #
         do_sample=False, num_return_sequences=beams,
     )  # fmt: skip
     expected = [row[: row.index(END)] if END in row else row for row in output[:, 1:].tolist()]
-    state = ours.begin(source, valid)
+    state = ours.init_state(source, valid)
     if beams == 1:
         result = [[tokens] for tokens in greedy(ours, state, 7, 0, END, 15)]
     else:
