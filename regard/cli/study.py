@@ -1,7 +1,5 @@
 """Verbs that study: many small runs, one question, a report."""
 
-import logging
-import sys
 from pathlib import Path
 from typing import Literal
 
@@ -11,25 +9,10 @@ from regard.core.machine import end_with_parent
 from regard.tasks.options import Changes, columns_setting
 
 
-class StderrHandler(logging.Handler):
-    """Writes to what sys.stderr is at that moment."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        print(self.format(record), file=sys.stderr, flush=True)
-
-
-def log_to_stderr() -> None:
-    """Show the messages of studies."""
-    log = logging.getLogger("regard.studies")
-    log.setLevel(logging.INFO)
-    if not log.handlers:
-        log.addHandler(StderrHandler())
-
-
 @study.command(name="ablate")
 def study_ablate(
     *,
-    task: Literal["lm", "translate", "classify", "table"],
+    task: str,
     data: tuple[Path, ...],
     out: Path,
     valid: tuple[Path, ...] = (),
@@ -51,13 +34,13 @@ def study_ablate(
     Parameters
     ----------
     task
-        What the runs learn: a language model, a translator, a classifier, or a column of a table.
+        What the runs learn: lm, fill, translate, summarise, classify, image or table.
     data
         Files as for `regard train` of that task; for a table one file.
     out
         Folder of the study.
     valid
-        Validation files; by default a fraction of the data (required for translation).
+        Validation files; by default a fraction of the data (required for pairs of texts).
     columns
         Names of the text columns, as for `regard train`.
     target
@@ -77,7 +60,6 @@ def study_ablate(
     """
     from regard.studies.ablate.ablation import Ablation, ablate
 
-    log_to_stderr()
     at_least(1, processes=processes)
     ablation = Ablation(
         task=task,
@@ -136,7 +118,6 @@ def study_scale(
     """
     from regard.studies.scale.scaling import Scaling, scale
 
-    log_to_stderr()
     at_least(1, processes=processes)
     overrides = {**columns_setting(columns), **(changes or {})}
     scaling = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, overrides)
@@ -173,7 +154,6 @@ def study_distance(
     """
     from regard.studies.distance.recall import Recall, measure_distance
 
-    log_to_stderr()
     at_least(1, processes=processes)
     measure_distance(Recall(distances, lengths, steps, seeds, changes or {}), out, processes)
 
@@ -198,7 +178,6 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     from regard.studies.heads.study import HeadStudy
     from regard.studies.heads.study import study_heads as run_study
 
-    log_to_stderr()
     run_study(HeadStudy(tuple(map(str, runs)), tuple(map(str, trees)), batches, sentences), out)
 
 

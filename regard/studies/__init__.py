@@ -1,1 +1,1 @@
-"""Studies: questions to one's own data that take many runs, answered with their uncertainty."""
+"""Studies: questions that take many runs, answered with their uncertainty."""

@@ -101,6 +101,10 @@ class Task(ABC):
     @abstractmethod
     def loss(self, model: nn.Module, batch: Any) -> Loss: ...
 
+    def loss_unit(self, model: Model) -> str:
+        """The unit of the mean loss, for reports."""
+        return f"nats per {self.unit.removesuffix('s')}"
+
     @abstractmethod
     def prepare(self, plan: Settings, workspace: Workspace) -> AbstractContextManager[Prepared]:
         """Read the data and check that data, task and model go together; nothing is written into the run folder yet."""

@@ -10,7 +10,8 @@ import pytest
 from regard.studies.runner import learning_rate
 from regard.studies.runner.folder import StudyFolder
 from tests.command import regard
-from tests.studies.conftest import TINY
+from tests.images.make import write_classes
+from tests.studies.conftest import LR, TINY
 
 
 def ablate(*words: object) -> int:
@@ -107,3 +108,16 @@ def test_a_folder_with_other_files_is_left_alone(here: Path, capsys: pytest.Capt
     assert ablate() == 1
     assert "thesis.tex" in capsys.readouterr().err
     assert [path.name for path in (here / "s").iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("task", ["fill", "translate", "summarise", "classify", "image"])
+def test_an_ablation_of_every_task(here: Path, task: str):
+    (here / "pairs.tsv").write_text("the cat sat on the mat\tthe cat sat\n" * 9)
+    (here / "labels.tsv").write_text("good\tthe cat sat\nbad\tthe dog ran away\n" * 9)
+    if task == "image":
+        write_classes(here / "photos", 6)
+    files = {"fill": "text.txt", "classify": "labels.tsv", "image": "photos"}.get(task, "pairs.tsv")
+    words = ["--task", task, "--data", files, "--valid", files, "--out", "s", "--steps", 2, "--seeds", 1]
+    tiny = ["--only", "no-norm", "--model.width=16", "--model.layers=1", "--training.batch_size=4", LR]
+    assert regard("study", "ablate", *words, *tiny) == 0
+    assert "| no-norm |" in (here / "s" / "report.md").read_text()

@@ -6,14 +6,15 @@ import pytest
 
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT, NPT, RNN, RNNLM, RNNClassifier, Transformer
-from regard.studies.ablate.base import SIZES, base_plan, loss_unit
+from regard.studies.ablate.base import SIZES, ablation_bases, base_plan
 from regard.studies.ablate.changes import CHANGES, applicable
+from regard.tasks.plan import Plan
 
 
 def base(task: str):
     target = "y" if task == "table" else None
     valid = ("v.tsv",) if task == "translate" else ()
-    plan = base_plan(task, ("a.tsv",), valid, target, 100.0)  # type: ignore[arg-type]
+    plan = base_plan(task, ("a.tsv",), valid, target, 100.0)
     model = plan.model
     if isinstance(model, GPT | BERT | Transformer):
         model = replace(model, vocab=20)
@@ -70,12 +71,25 @@ def test_bases_that_are_refused(task: str, valid: tuple[str, ...], target: str |
 
 
 def test_losses_have_the_unit_of_their_task():
-    assert [loss_unit(task, base(task)) for task in ("lm", "translate", "classify")] == [
-        "nats per token",
-        "nats per token",
-        "nats per text",
-    ]
-    table = base("table")
-    assert loss_unit("table", table) == "nats per cell"
-    numbers = replace(table, model=replace(table.model, categories=(3, 0)))
-    assert loss_unit("table", numbers) == "mean squared error of the standardised target"
+    units = {task: unit_of(base(task)) for task in ("lm", "translate", "classify", "table")}
+    assert units == {
+        "lm": "nats per token",
+        "translate": "nats per token",
+        "classify": "nats per text",
+        "table": "nats per cell",
+    }
+    numbers = base("table")
+    numbers = replace(numbers, model=replace(numbers.model, categories=(3, 0)))
+    assert unit_of(numbers) == "mean squared error (standardised target)"
+
+
+def unit_of(plan: Plan) -> str:
+    return plan.task.loss_unit(plan.model)
+
+
+def test_a_task_is_ablated_once_its_recipe_declares_a_base(monkeypatch: pytest.MonkeyPatch):
+    assert {"lm", "fill", "translate", "summarise", "classify", "image", "table"} <= set(ablation_bases())
+    with pytest.raises(ConfigError, match="--task pretrain tables: has no ablation"):
+        base_plan("pretrain tables", ("a",))
+    monkeypatch.setattr("regard.tasks.pretrain_tables.recipe.ablation_base", lambda files: base("lm"), raising=False)
+    assert base_plan("pretrain tables", ("a",)).training.steps == 100

@@ -60,7 +60,7 @@ def test_the_estimated_time_is_logged_before_the_first_run(
         (["scale", "--data", "text.txt", "--out", "s", "--for-budget", 0], "--for-budget 0: must be a number"),
         (["distance", "--out", "s", "--distances", 0], "distances: needs distinct positive integers"),
         (["heads", "--out", "s"], "name the run folders"),
-        (["heads", "nowhere", "--out", "s"], "there is no such run folder"),
+        (["heads", "nowhere", "--out", "s"], "nowhere: there is no such folder"),
     ],
 )
 def test_bad_input_is_one_line(here: Path, capsys: pytest.CaptureFixture[str], words: list[object], message: str):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from regard.core.config import override
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import usable_cores
-from regard.studies.ablate.base import TaskName, base_plan, loss_unit
+from regard.studies.ablate.base import base_plan
 from regard.studies.ablate.changes import Change, applicable, choose_changes
 from regard.studies.ablate.report import BASE, AblationResults, report_ablation
 from regard.studies.runner.folder import Job, Outcome, StudyFolder
@@ -29,7 +29,7 @@ TOO_SLOW = 6.0  # times the base's step: at equal steps such a change would take
 class Ablation:
     """The settings of an ablation; the same settings in the same folder resume it."""
 
-    task: TaskName
+    task: str
     data: tuple[str, ...]
     valid: tuple[str, ...] = ()
     target: str | None = None
@@ -59,7 +59,7 @@ class Variants:
 
     @staticmethod
     def of(base: Plan, only: Sequence[str]) -> "Variants":
-        """`base` must hold what only its data tell, such as the vocabulary."""
+        """`base` must know what follows from its data, such as the vocabulary."""
         plans, changes, left_out = {BASE: base}, [], {}
         for change in choose_changes(only):
             changed, reason = applicable(base, change)
@@ -131,7 +131,7 @@ def ablate(study: Ablation, out: Path, processes: int | None) -> None:
         results = AblationResults(
             task=study.task,
             data=study.data,
-            unit=loss_unit(study.task, base),
+            unit=base.task.loss_unit(base.model),
             base=jobs[0].plan,
             changes=variants.changes,
             left_out=variants.left_out,

@@ -3,24 +3,21 @@
 The recipes contain what makes them learn fast (Muon, averaged weights, embedding skips). Here each of these is a change
 to be measured like any other, so the base is plain: pre-norm, LayerNorm, full attention, AdamW with warm-up. Positions
 are the recipe's: rotary in a language model, whose embeddings are too small to add sinusoids to, elsewhere sinusoids.
+
+There is no list of tasks: each declares its base in its own folder (`regard.tasks.study_files`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from importlib import import_module
+from typing import Any, get_args
 
-from regard.core.errors import ConfigError
-from regard.data.text.corpus import Corpus
-from regard.models import GPT
+from regard.core.errors import ConfigError, did_you_mean
 from regard.parts import GELU, PreNorm
-from regard.tasks.classify.recipe import classifier
-from regard.tasks.lm.recipe import language_model
 from regard.tasks.plan import Plan
-from regard.tasks.table.recipe import table_npt
-from regard.tasks.translate.recipe import translator
+from regard.tasks.study_files import StudyFiles
+from regard.tasks.union import AnyTask
 from regard.train import AdamW, Cosine
-
-TaskName = Literal["lm", "translate", "classify", "table"]
 
 
 @dataclass(frozen=True)
@@ -36,79 +33,42 @@ class Size:
 SIZES = (Size(400, 128, 4, 256), Size(120, 96, 4, 128), Size(25, 64, 3, 96), Size(0, 48, 2, 64))
 
 
-@dataclass(frozen=True)
-class Files:
-    """What the user gave: data files, validation files, and the target column of a table."""
-
-    data: tuple[str, ...]
-    valid: tuple[str, ...] = ()
-    target: str | None = None
+def ablation_bases() -> dict[str, Callable[[StudyFiles], Plan]]:
+    """By the verb of their task, the functions `ablation_base` of all recipes that have one."""
+    bases = {}
+    for task in get_args(AnyTask):
+        recipe = import_module(f"{task.__module__.rpartition('.')[0]}.recipe")
+        if hasattr(recipe, "ablation_base"):
+            bases[task.verb] = recipe.ablation_base
+    return bases
 
 
 def base_plan(
-    task: TaskName, data: tuple[str, ...], valid: tuple[str, ...], target: str | None, seconds: float
+    task: str, data: tuple[str, ...], valid: tuple[str, ...] = (), target: str | None = None, seconds: float = 0.0
 ) -> Plan:
     """The plan that every change starts from, for runs of about so many seconds."""
+    bases = ablation_bases()
+    if task not in bases:
+        raise ConfigError(f"--task {task}: has no ablation; {did_you_mean(task, bases)}")
     size = next(size for size in SIZES if seconds >= size.seconds)
-    return RECIPES[task](Files(data, valid, target), size)
+    plan = bases[task](StudyFiles(data, valid, target, size.length))
+    if target is not None and not hasattr(plan.data, "target"):
+        raise ConfigError(f"--target: is for tables; --task {task} has no target column")
+    return _plain(plan, size)
 
 
-def loss_unit(task: TaskName, plan: Plan) -> str:
-    if task == "table":
-        classes = getattr(plan.model, "categories", (0,))[-1]
-        return "nats per cell" if classes else "mean squared error of the standardised target"
-    return {"classify": "nats per text"}.get(task, "nats per token")
-
-
-def _language(files: Files, size: Size) -> Plan:
-    _no_target("lm", files)
-    corpus = Corpus(files=files.data, valid=files.valid, length=size.length)
-    return _plain(replace(language_model(files.data), data=corpus, model=GPT()), size)
-
-
-def _translate(files: Files, size: Size) -> Plan:
-    _no_target("translate", files)
-    if not files.valid:
-        raise ConfigError("--valid: translation needs sentence pairs to validate on")
-    return _plain(translator(files.data, files.valid), size)
-
-
-def _classify(files: Files, size: Size) -> Plan:
-    _no_target("classify", files)
-    return _plain(classifier(files.data, files.valid), size)
-
-
-def _table(files: Files, size: Size) -> Plan:
-    if files.target is None:
-        raise ConfigError("--target: name the column of the table to predict")
-    if len(files.data) != 1 or files.valid:
-        raise ConfigError("--data: a table is one file; some of its rows are held out for validation")
-    plan = table_npt(files.data[0], files.target)
-    return _plain(plan, replace(size, width=min(64, size.width)), batch_size=plan.training.batch_size)
-
-
-def _no_target(task: str, files: Files) -> None:
-    if files.target is not None:
-        raise ConfigError(f"--target: is for --task table; {task} has none")
-
-
-RECIPES: Mapping[str, Callable[[Files, Size], Plan]] = dict(
-    zip(get_args(TaskName), (_language, _translate, _classify, _table), strict=True)
-)
-
-
-def _plain(plan: Plan, size: Size, batch_size: int = 32) -> Plan:
-    """The recipe's plan with the plain Transformer and the plain optimiser."""
+def _plain(plan: Plan, size: Size) -> Plan:
+    """The plan with the plain block, the plain optimiser and the size of the budget."""
     known = {field.name for field in fields(plan.model)}
+    width = min(size.width, getattr(plan.model, "width", size.width))  # no wider than the task's own model
     plain: dict[str, Any] = {"feed": GELU(), "wiring": PreNorm(), "dropout": 0.1, "heads": 4}
-    plain |= {"width": size.width, "layers": size.layers}
+    plain |= {"width": width, "layers": size.layers}
     training = replace(
         plan.training,
         epochs=None,
         min_steps=0,
         minutes=None,
         steps=100,
-        batch_size=min(plan.training.batch_size, batch_size),
         optimiser=AdamW(lr=2e-3),
         schedule=Cosine(warmup=100),
         grad_clip=1.0,

@@ -197,8 +197,8 @@ def choose_changes(only: Sequence[str]) -> tuple[Change, ...]:
     for name in only:
         if name not in named and name not in parts:
             raise ConfigError(f"--only {name}: unknown change; {did_you_mean(name, [*named, *parts])}")
-    own = [_part_change(name, parts[name]) for name in dict.fromkeys(only) if name not in named]
-    return (*(change for name, change in named.items() if name in only), *own)
+    requested = [_part_change(name, parts[name]) for name in dict.fromkeys(only) if name not in named]
+    return (*(change for name, change in named.items() if name in only), *requested)
 
 
 def _part_change(name: str, setting: str) -> Change:

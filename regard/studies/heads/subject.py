@@ -10,18 +10,17 @@ import torch
 from torch import nn
 
 from regard.core.batches import Objective
-from regard.core.config import from_dict
-from regard.core.errors import ConfigError, UserError
+from regard.core.errors import UserError
 from regard.core.machine import device_of
 from regard.parts import MultiHead
-from regard.store import COLUMNS, CONFIG, read_config
+from regard.store import COLUMNS
 from regard.studies.heads.duplicates import hide_targets
 from regard.studies.runner.folder import StudyFolder
 from regard.studies.runner.prepare import prepared
 from regard.tables.keep import load
 from regard.tables.own_network import OwnNetwork
 from regard.tasks import MaskedCells, Run, load_run
-from regard.tasks.plan import PLAN, Plan
+from regard.tasks.plan import stored_plan
 
 MAX_LENGTH = 200  # tokens of a sentence with a tree, for a model that was not trained on windows of a fixed length
 
@@ -71,17 +70,6 @@ def load_subject(path: Path, batches: int) -> Subject:
             raise UserError(f"{path}: has no validation data")
         some = list(islice(ready.valid.once(), batches))
         return _measured(Subject(path, run.model, plan.task, some, run, max_length))
-
-
-def stored_plan(path: Path) -> Plan:
-    stored = read_config(path)
-    if stored.get("data") is None:
-        raise UserError(f"{path}: was not made by `regard train`, so it names no validation data")
-    try:
-        plan: Plan = from_dict(Plan, {name: stored.get(name) for name in PLAN})
-    except ConfigError as error:
-        raise ConfigError(f"{path / CONFIG}: {error}") from None
-    return plan
 
 
 def _table_network(path: Path) -> OwnNetwork:

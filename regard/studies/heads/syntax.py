@@ -66,8 +66,8 @@ class _Counts:
                 arc.head - arc.word for arc in arcs if name in (ALL, arc.relation)
             )
             counts = self.correct.setdefault(name, {})
-            for layer, own in correct.items():
-                for head, count in enumerate(own[:, chosen].sum(-1).tolist()):
+            for layer, heads in correct.items():
+                for head, count in enumerate(heads[:, chosen].sum(-1).tolist()):
                     counts[layer, head] = counts.get((layer, head), 0.0) + count
 
     def words(self, relation: str) -> int:
@@ -88,8 +88,8 @@ def score_syntax(
     ]
     for i, (parse, tokens, tree, arcs) in enumerate(sentences):
         layers = patterns(torch.tensor([tokens]))
-        words = {name: word_pattern(own[0].clone(), tree, len(parse.heads)) for name, own in layers.items()}
-        halves[i % 2].add(arcs, {name: attends_to_head(own, arcs) for name, own in words.items()})
+        words = {name: word_pattern(layer[0].clone(), tree, len(parse.heads)) for name, layer in layers.items()}
+        halves[i % 2].add(arcs, {name: attends_to_head(pattern, arcs) for name, pattern in words.items()})
     if not all(half.words(ALL) for half in halves):
         raise UserError(f"{parses[0].file}: needs at least two sentences of at most {max_length} tokens")
     total = sum(half.words(ALL) for half in halves)

@@ -97,7 +97,7 @@ class StudyFolder:
             self._lock = None
 
     def cached(self, name: str, compute: Callable[[], Any]) -> Any:
-        """The value of `compute`, computed once per study: a resumed study must not decide anew."""
+        """The value of `compute`, computed once per study: a resumed study must not decide again."""
         values = dict(self._read())
         if name not in values:
             values[name] = json.loads(json.dumps(compute()))

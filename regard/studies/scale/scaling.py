@@ -73,7 +73,7 @@ def read_size(text: str) -> tuple[int, int]:
 
 
 def scale(study: Scaling, out: Path, processes: int | None, budgets: Sequence[float] = ()) -> None:
-    """`budgets` are FLOPs to print the best size for; a complete study can be asked again with others."""
+    """`budgets` are FLOPs to print the best size for, also those of a complete study."""
     for flops in budgets:
         if not 0 < flops < math.inf:
             raise ConfigError(f"--for-budget {flops:g}: must be a number of FLOPs above 0, such as 1e15")

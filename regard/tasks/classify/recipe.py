@@ -9,6 +9,7 @@ from regard.parts import GELU, PreNorm, Sinusoid
 from regard.tasks.classify.task import Classify
 from regard.tasks.plan import Plan
 from regard.tasks.pretrained import load_encoder
+from regard.tasks.study_files import StudyFiles
 from regard.train import AdamW, Cosine, Training
 
 
@@ -49,3 +50,8 @@ def finetuned(plan: Plan, init: Path) -> Plan:
         model=replace(pretrained.model, head=ClassifierHead(pooling="mean"), dropout=0.1),
         training=replace(training, epochs=4, optimiser=AdamW(lr=5e-4, weight_decay=0.1)),
     )
+
+
+def ablation_base(files: StudyFiles) -> Plan:
+    plan = classifier(files.data, files.valid)
+    return replace(plan, training=replace(plan.training, batch_size=32))

@@ -66,6 +66,9 @@ class Classify(Task):
         total = F.cross_entropy(logits, batch.label, reduction="sum", label_smoothing=smoothing)
         return Loss(total, torch.tensor(batch.rows))
 
+    def loss_unit(self, model: Model) -> str:
+        return "nats per text"
+
     @contextmanager
     def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:
         data, model = plan.data, plan.model

@@ -1,10 +1,13 @@
 """The recipe for a masked language model: to be used as it is, or fine-tuned to classify."""
 
+from dataclasses import replace
+
 from regard.data.text.corpus import Corpus
 from regard.models import BERT
 from regard.parts import GELU, PreNorm, Rotary
 from regard.tasks.fill.task import MaskedLM
 from regard.tasks.plan import Plan
+from regard.tasks.study_files import StudyFiles
 from regard.text import BPE
 from regard.train import WSD, AdamW, Muon, Training
 
@@ -21,3 +24,8 @@ def masked_lm(files: tuple[str, ...]) -> Plan:
             schedule=WSD(warmup=50, stable=0.4),
         ),
     )
+
+
+def ablation_base(files: StudyFiles) -> Plan:
+    corpus = Corpus(files=files.data, valid=files.valid, length=files.length, tokenizer=BPE(vocab=8000))
+    return replace(masked_lm(files.data), data=corpus)

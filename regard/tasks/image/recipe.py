@@ -1,11 +1,14 @@
 """The recipe for an image classifier: a small Vision Transformer with a convolutional stem."""
 
+from dataclasses import replace
+
 from regard.data.images.augment import Augment
 from regard.data.images.images import ImageFiles
 from regard.models import ViT
 from regard.parts import Convolutions, EmbeddingSkip, Query, RMSNorm, SquaredReLU, ZeroInit
 from regard.tasks.image.task import ClassifyImages
 from regard.tasks.plan import Plan
+from regard.tasks.study_files import StudyFiles
 from regard.train import WSD, AdamW, Muon, Training
 
 
@@ -41,3 +44,9 @@ def image_classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             eval_every=500,
         ),
     )
+
+
+def ablation_base(files: StudyFiles) -> Plan:
+    plan = image_classifier(files.data, files.valid)
+    model = ViT(image=0, patch=0, channels=0, width=128)
+    return replace(plan, model=model, training=replace(plan.training, batch_size=32))

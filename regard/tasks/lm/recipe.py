@@ -1,10 +1,13 @@
 """The recipe for a language model of about five million parameters, trained in minutes on a CPU."""
 
+from dataclasses import replace
+
 from regard.data.text.corpus import Corpus
 from regard.models import GPT
 from regard.parts import BigramEmbedding, EmbeddingSkip, RMSNorm, Rotary, Softcap, SquaredReLU, ZeroInit
 from regard.tasks.lm.task import LanguageModel
 from regard.tasks.plan import Plan
+from regard.tasks.study_files import StudyFiles
 from regard.train import WSD, AdamW, Muon, Training
 
 
@@ -36,3 +39,8 @@ def language_model(files: tuple[str, ...]) -> Plan:
             grad_clip=None,
         ),
     )
+
+
+def ablation_base(files: StudyFiles) -> Plan:
+    corpus = Corpus(files=files.data, valid=files.valid, length=files.length)
+    return replace(language_model(files.data), data=corpus, model=GPT())

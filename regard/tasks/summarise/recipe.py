@@ -1,9 +1,12 @@
 """The recipe for a summariser: a small Transformer for some ten thousand short documents."""
 
+from dataclasses import replace
+
 from regard.data.text.pair_files import PairFiles
 from regard.models import Transformer
 from regard.parts import ReLU
 from regard.tasks.plan import Plan
+from regard.tasks.study_files import StudyFiles
 from regard.tasks.summarise.task import Summarise
 from regard.train import AdamW, Cosine, Training
 
@@ -23,3 +26,9 @@ def summariser(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
             eval_every=500,
         ),
     )
+
+
+def ablation_base(files: StudyFiles) -> Plan:
+    files.need_valid("documents and summaries")
+    plan = summariser(files.data, files.valid)
+    return replace(plan, training=replace(plan.training, batch_size=32))

@@ -13,7 +13,7 @@ from torch import nn
 
 from regard.core.batches import Loss
 from regard.core.errors import ConfigError, UserError
-from regard.models import NPT
+from regard.models import NPT, Model
 from regard.tables.file import TableFile
 from regard.tables.network.masked_cells import CellBatch, masked_cells_loss
 from regard.tables.own_network import Masking, Maskings
@@ -34,6 +34,10 @@ class MaskedCells(Task):
 
     def loss(self, model: nn.Module, batch: CellBatch) -> Loss:
         return masked_cells_loss(model, batch)
+
+    def loss_unit(self, model: Model) -> str:
+        """The last column is the target: categories, or numbers."""
+        return "nats per cell" if getattr(model, "categories", (0,))[-1] else "mean squared error (standardised target)"
 
     @contextmanager
     def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:

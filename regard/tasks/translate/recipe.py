@@ -8,6 +8,7 @@ from regard.data.text.pair_files import PairFiles
 from regard.models import RNN, Model, Transformer
 from regard.parts import GELU, Additive, ReLU
 from regard.tasks.plan import Plan
+from regard.tasks.study_files import StudyFiles
 from regard.tasks.translate.task import Translate
 from regard.text import Auto
 from regard.train import AdamW, Cosine, Training
@@ -59,3 +60,9 @@ def named_model(changes: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
     if isinstance(name, str) and name in MODELS:
         return name, {key: value for key, value in changes.items() if key != "model"}
     return None, changes
+
+
+def ablation_base(files: StudyFiles) -> Plan:
+    files.need_valid("sentence pairs")
+    plan = translator(files.data, files.valid)
+    return replace(plan, training=replace(plan.training, batch_size=32))
