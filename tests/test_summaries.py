@@ -65,7 +65,7 @@ def test_what_matters_is_learned_and_beats_the_first_words(
     output = json.loads(capsys.readouterr().out)
     assert output["rougeL"] > 90
     assert 40 < output["first_words_rougeL"] < 70
-    assert (output["documents"], output["cut"]) == (40, 0)
+    assert (output["documents"], output["truncated"]) == (40, 0)
     assert "the first 2 words" in output["protocol"]
 
     (tmp_path / "in.txt").write_text("now old dog cat red\n\nhere small tree car\n")
@@ -102,7 +102,7 @@ def test_documents_are_cut_alike_in_learning_and_in_use(
     run.summarise([long], max_tokens=3)
     assert len(tokens) > 5
     assert read == [[[*tokens[:5], run.tokenizer.end]]]
-    assert run.how_many_cut([long, "red", ""]) == 1
+    assert run.count_truncated([long, "red", ""]) == 1
     (tmp_path / "in.txt").write_text(f"{long}\n")
     with (tmp_path / "in.txt").open() as lines:
         monkeypatch.setattr("sys.stdin", lines)
