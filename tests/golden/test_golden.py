@@ -1,6 +1,6 @@
 """The first steps of every recipe, and predictions of the shipped table weights: equal to what they were.
 
-Five steps and the validation loss after them are recorded; of recipes whose steps take seconds, the first three are run.
+Five steps and the validation loss after them are recorded; of recipes with slow steps, the first three are run.
 """
 
 import json
@@ -36,7 +36,7 @@ TOLERANCE = 1e-6
 FEWER_STEPS = {"pretrain_tables": 3, "lm": 3}
 
 
-class Enough(Exception):
+class Enough(BaseException):
     """As many steps were taken as are compared."""
 
 
