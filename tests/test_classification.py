@@ -16,6 +16,7 @@ from regard.tasks.labels import label_scores
 from tests.command import regard
 from tests.conllu import chain, conllu
 from tests.helpers import close
+from tests.train.tiny import save_untrained
 
 ROWS = [("good", "a fine film"), ("bad", "a dull film"), ("good", "a fine day"), ("bad", "a dull day")] * 8
 SMALL = ["--training.batch_size=8", "--model.width=16", "--model.layers=1", "--data.tokenizer.vocab=280"]
@@ -118,9 +119,7 @@ def test_texts_where_labels_should_be_are_noticed(tmp_path: Path, capsys: pytest
 
 
 def test_other_runs_name_no_labels(tmp_path: Path):
-    from tests.train.tiny import train_tiny
-
-    train_tiny(tmp_path / "run")
+    save_untrained(tmp_path / "run")
     with pytest.raises(UserError, match="has no 'classify': its task is Translate"):
         load_run(tmp_path / "run").classify(["x"])
 

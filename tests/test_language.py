@@ -14,6 +14,7 @@ from regard.store import read_metrics
 from regard.tasks import load_run, save_run
 from regard.text import Bytes
 from tests.command import regard
+from tests.train.tiny import save_untrained
 
 SMALL = [
     "--steps=6",
@@ -171,9 +172,7 @@ def test_writing_ends_where_the_table_of_positions_does(tmp_path: Path, capsys: 
 
 
 def test_a_model_that_does_not_write_says_so(tmp_path: Path):
-    from tests.train.tiny import train_tiny
-
-    train_tiny(tmp_path / "run")
+    save_untrained(tmp_path / "run")
     with pytest.raises(UserError, match="has no 'generate': its task is Translate"):
         load_run(tmp_path / "run").generate("x")
 

@@ -18,6 +18,7 @@ from regard.tasks import load_run
 from regard.tasks.seq2seq.scores import ROUGE, rouge_protocol, summary_scores
 from regard.tasks.summarise.task import first_words, mean_length
 from tests.command import regard
+from tests.train.tiny import save_untrained
 
 WORDS = ["red", "blue", "green", "old", "new", "big", "small", "fast", "dog", "cat", "car", "tree"]
 SMALL = ["--training.batch_size=32", "--model.width=32", "--model.heads=2", "--data.tokenizer.vocab=300"]
@@ -83,13 +84,13 @@ def test_an_rnn_summarises_too(files: Path, tmp_path: Path):
     assert len(load_run(tmp_path / "x").summarise(["red dog"], max_tokens=3)) == 1
 
 
-def test_documents_are_cut_alike_in_learning_and_in_use(
+def test_documents_are_truncated_alike_in_training_and_in_use(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     out = tmp_path / "run"
     assert regard("train", "summarise", "--out", out, *data(files), *SMALL, "--steps=2", "--task.max_length=5") == 0
     error = capsys.readouterr().err
-    assert re.search(r"train: \d+ of \d+ sources have more than 5 tokens: the rest is not read", error)
+    assert re.search(r"train: \d+ of \d+ sources have more than 5 tokens: truncated", error)
     assert yaml.safe_load((out / "config.yaml").read_text())["task"]["max_length"] == 5
     run = load_run(out)
     long = "red blue green old new big small fast dog cat car tree"
@@ -219,9 +220,7 @@ def test_what_cannot_summarise_is_refused_in_one_line(words, message, files: Pat
 
 
 def test_other_runs_do_not_summarise(tmp_path: Path):
-    from tests.train.tiny import train_tiny
-
-    train_tiny(tmp_path / "run")
+    save_untrained(tmp_path / "run")
     with pytest.raises(UserError, match="has no 'summarise': its task is Translate"):
         load_run(tmp_path / "run").summarise(["x"])
 
