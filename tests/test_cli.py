@@ -211,12 +211,13 @@ def test_names_with_brackets_are_only_names(tmp_path: Path):
     assert ended.value.code == 0
 
 
-def test_show_tells_what_a_run_is(run: Path, capsys: pytest.CaptureFixture):
+def test_show_describes_a_run(run: Path, capsys: pytest.CaptureFixture):
     assert regard_here("show", run) == 0
     output = capsys.readouterr().out
     assert "Transformer" in output
     assert "parameters" in output
     assert "validation loss" in output
+    assert not [line for line in output.splitlines() if line.startswith("lr")], "settings are no scores"
 
 
 def test_show_settings_prints_a_config_that_can_be_read_back(tmp_path: Path, capsys: pytest.CaptureFixture):
