@@ -83,7 +83,7 @@ def card(legs: list[Leg], parameters: int) -> str:
   {prior.fewest_rows} to {prior.most_rows} rows, up to {prior.most_columns} columns and {prior.most_classes} classes,
   {prior.numbers:.0%} with numbers to predict
 - loss: mean surprise of a class in nats, or of a number's quantiles and mean in deviations
-- weights: an exponential average over the last steps (rate {config["training"]["average"]})
+- weights: an exponential average over the last steps (rate {config["training"]["ema"]})
 {scores()}"""
 
 

@@ -15,6 +15,7 @@ import regard
 from regard.cli.app import app
 from regard.core.config import override
 from regard.core.errors import ConfigError, UserError
+from regard.decode import Sampling
 from regard.store import read_metrics
 from regard.tasks import Plan, Run, Task
 from regard.tasks.base import EvalOptions
