@@ -119,13 +119,13 @@ def measure(model: nn.Module, rows: Tensor, variant: Variant, spread: float) -> 
         order = torch.randperm(ROWS, generator=chance)
         batch = _beside(some, duplicates_of(some, variant), order)
         with listen(model) as heard:
-            told.append(model(batch.cells, batch.hidden)[-1][0, :ROWS, 0])
+            told.append(model(batch.cells, batch.masked)[-1][0, :ROWS, 0])
         truth.append(some[:, -1])
         landed.append(_on_duplicate(heard, order))
         other = some.clone()
         other[:, -1] = some[torch.randperm(ROWS, generator=chance), -1]
         changed = _beside(some, duplicates_of(other, variant), order)
-        moved.append(model(changed.cells, changed.hidden)[-1][0, :ROWS, 0])
+        moved.append(model(changed.cells, changed.masked)[-1][0, :ROWS, 0])
         put.append(other[:, -1])
     told_, truth_, moved_, put_ = (torch.cat(parts) for parts in (told, truth, moved, put))
     best = max(landed[0], key=lambda name: sum(each[name] for each in landed))

@@ -17,7 +17,7 @@ network that only remembers does not mind; `lost` is by how much the error grows
 import argparse
 import json
 import statistics
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,58 +32,53 @@ from tabular.files import read_table  # noqa: E402
 from tabular.scores import number_scores  # noqa: E402
 from tabular.splits import split  # noqa: E402
 
-from regard.models.npt import Between  # noqa: E402
-from regard.tables.columns import Columns, as_frame  # noqa: E402
-from regard.tables.own_network import Masking, OwnNetwork, own_network  # noqa: E402
-from regard.tables.views import Table  # noqa: E402
+from regard.tables.encode.columns import Columns  # noqa: E402
+from regard.tables.encode.frames import as_frame  # noqa: E402
+from regard.tables.encode.table import EncodedTable  # noqa: E402
+from regard.tables.network.masking import Masking  # noqa: E402
+from regard.tables.network.scratch import NPTPredictor, ScratchSettings, train_from_scratch  # noqa: E402
 
 RESULT = Path(__file__).parent / "tables" / "rows.json"
 TABLES = ("yacht", "boston_housing", "concrete")
 
 
-@dataclass(frozen=True)
-class Ablation:
-    between: Between = "both"
-    masking: Masking = Masking()
-
-
 ABLATIONS = {
-    "whole": Ablation(),
-    "no_rows": Ablation(between="columns"),
-    "no_attributes": Ablation(between="rows"),
-    "no_feature_masking": Ablation(masking=Masking(features=0.0)),
-    "no_target_masking": Ablation(masking=Masking(target=1.0)),
+    "whole": ScratchSettings(),
+    "no_rows": ScratchSettings(between="columns"),
+    "no_attributes": ScratchSettings(between="rows"),
+    "no_feature_masking": ScratchSettings(masking=Masking(features=0.0)),
+    "no_target_masking": ScratchSettings(masking=Masking(target=1.0)),
 }
 
 
 def measure(table: FileTable, seed: int, seconds: float) -> dict[str, float]:
     """The RMSE of each ablation on rows that were not learned from, and of `whole` beside corrupted rows."""
     known, asked = split(table, seed, None)
-    columns = Columns.learn(as_frame(table.features.iloc[known]))
+    columns = Columns.fit(as_frame(table.features.iloc[known]))
     cells = [columns.encode(as_frame(table.features.iloc[rows])) for rows in (known, asked)]
     values, questions = (torch.from_numpy(each.values) for each in cells)
-    learned = Table(values, torch.from_numpy(cells[0].category), torch.from_numpy(table.target[known]), 0)
+    learned = EncodedTable(values, torch.from_numpy(cells[0].category), torch.from_numpy(table.target[known]), 0)
     found = {}
     for name, ablation in ABLATIONS.items():
-        network = own_network(learned, seed, seconds, ablation.masking, ablation.between)
+        network = train_from_scratch(learned, seed, seconds, ablation)
         found[name] = _rmse(network, questions, table.target[asked])
         if name == "whole":
             found["corrupted"] = _rmse(corrupted(network, seed), questions, table.target[asked])
     return found
 
 
-def corrupted(network: OwnNetwork, seed: int) -> OwnNetwork:
+def corrupted(network: NPTPredictor, seed: int) -> NPTPredictor:
     """The same network beside known rows whose columns have been shuffled, each by itself."""
-    chance = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     cells = network.table.cells
-    order = torch.rand(cells.shape, generator=chance).argsort(0)
-    return OwnNetwork(
-        network.model, replace(network.table, cells=cells.gather(0, order)), network.shown, network.errors
+    order = torch.rand(cells.shape, generator=generator).argsort(0)
+    return NPTPredictor(
+        network.model, replace(network.table, cells=cells.gather(0, order)), network.context_rows, network.residuals
     )
 
 
-def _rmse(network: OwnNetwork, questions: torch.Tensor, truth: np.ndarray) -> float:
-    return number_scores(truth, network.answer(questions)[:, 0].numpy())["rmse"]
+def _rmse(network: NPTPredictor, questions: torch.Tensor, truth: np.ndarray) -> float:
+    return number_scores(truth, network.predict(questions)[:, 0].numpy())["rmse"]
 
 
 def summary(seeds: list[dict[str, float]]) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from regard.core import tensors
 from regard.core.config import from_dict
 from regard.core.files import write_text
 from regard.store import CONFIG, WEIGHTS, read_config, read_metrics
+from regard.tables.network.pretrained import FOLDER
 from regard.tables.prior import Prior
 from regard.tables.prior.draw import Shape, shape_of
-from regard.tables.shipped import FOLDER
 
 SCORES = Path(__file__).parent / "tables" / "report.json"
 
@@ -71,19 +71,19 @@ def card(legs: list[Leg], parameters: int) -> str:
         f" {leg.prior.seed}, loss {leg.loss:.4f} on others of that seed"
         for leg in legs
     )
-    return f"""# The network that reads tables
+    return f"""# The in-context table model
 
 - {parameters:,} parameters, kept in half precision; settings in `{CONFIG}`
-- made by these commands and nothing else, on two cores that had other work too, with torch {config["torch"]}; between
-  them the network learned to take in more:
+- made by these commands and nothing else, on two cores shared with other work, with torch {config["torch"]}; between
+  them the network gained inputs:
 {commands}
-- learned from {tables:,} invented tables ({cells:,} cells), none of them drawn from real data: columns from random
-  causal graphs; targets by sums, curves, networks, trees, rules and nearest examples; categories (up to 120), missing
-  cells by chance and for a reason, heavy tails, useless columns, wrong labels;
-  {prior.fewest_rows} to {prior.most_rows} rows, up to {prior.most_columns} columns and {prior.most_classes} classes,
-  {prior.numbers:.0%} with numbers to predict
-- loss: mean surprise of a class in nats, or of a number's quantiles and mean in deviations
-- weights: an exponential average over the last steps (rate {config["training"]["ema"]})
+- trained on {tables:,} synthetic tables ({cells:,} cells), none of them drawn from real data: columns from random
+  structural causal models; targets by linear, additive, network, tree, rule and nearest-example functions; categories
+  (up to 120), missing cells, heavy tails, irrelevant columns, wrong labels;
+  {prior.min_rows} to {prior.max_rows} rows, up to {prior.max_columns} columns and {prior.max_classes} classes,
+  {prior.regression:.0%} with a numeric target
+- loss: mean negative log-likelihood of a class in nats; of a number pinball and squared error, standardised
+- weights: an exponential moving average over the last steps (decay {config["training"]["ema"]})
 {scores()}"""
 
 

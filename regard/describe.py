@@ -20,7 +20,7 @@ NOT_SCORES = {"step", "seconds", "speed", "lr_multiplier", "lr", "lr_adamw", "sk
 def describe_run(path: Path) -> str:
     run = regard.load(path)
     if holds_table(path):
-        from regard.tables.words import describe
+        from regard.tables.rendering import describe
 
         return describe(path, run)
     parameters = sum(p.numel() for p in run.model.parameters())

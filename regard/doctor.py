@@ -128,9 +128,9 @@ def _compiler(_: Path) -> tuple[State, str]:
 
 def _weights(_: Path) -> tuple[State, str]:
     from regard.store import WEIGHTS
-    from regard.tables.shipped import FOLDER, table_reader
+    from regard.tables.network.pretrained import FOLDER, pretrained_model
 
-    parameters = sum(one.numel() for one in table_reader().parameters())
+    parameters = sum(one.numel() for one in pretrained_model().parameters())
     size = (FOLDER / WEIGHTS).stat().st_size
     return "ok", f"the reader of tables: {parameters:,} parameters, {size / 1e6:.1f} MB in {FOLDER}"
 

@@ -7,7 +7,7 @@ from regard.core.errors import UserError
 from regard.store import COLUMNS, read_config
 
 if TYPE_CHECKING:
-    from regard.tables.keep import Estimator
+    from regard.tables.persist.load import Estimator
 
 
 def load(path: str | Path) -> Any:
@@ -16,7 +16,7 @@ def load(path: str | Path) -> Any:
     `path` is a run folder of `regard train` or `regard fit`, or a Hugging Face folder.
     """
     if holds_table(path):
-        from regard.tables.keep import load as load_fitted
+        from regard.tables.persist.load import load as load_fitted
 
         return load_fitted(Path(path))
     from regard.tasks.run import load_run
@@ -31,7 +31,7 @@ def holds_table(path: str | Path) -> bool:
 def load_table(path: str | Path) -> "Estimator":
     """The classifier or regressor that `regard fit` has made; other runs are refused."""
     from regard.tables import NPTImputer
-    from regard.tables.keep import load as load_fitted
+    from regard.tables.persist.load import load as load_fitted
 
     if not holds_table(path):
         read_config(Path(path))

@@ -11,7 +11,7 @@ import pytest
 
 from regard import doctor
 from regard.core.errors import ConfigError
-from regard.tables import shipped
+from regard.tables.network import pretrained
 from regard.train import Training
 from regard.train.precision import choose
 from tests.command import regard
@@ -32,7 +32,7 @@ def test_the_doctor_finds_this_machine_well(capsys: pytest.CaptureFixture[str]):
 def test_what_is_broken_is_told_and_the_rest_is_looked_at(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    monkeypatch.setattr(pretrained, "FOLDER", tmp_path)
     assert regard("doctor") == 1
     output = capsys.readouterr().out
     assert "broken  weights" in output

@@ -97,7 +97,7 @@ def table(folder: Path) -> Case:
 def synthetic_tables(folder: Path) -> Case:
     known = pd.DataFrame({"x": range(24), "y": [n % 5 for n in range(24)]})
     target = pd.Series(["ab"[n % 5 > 2] for n in range(24)])
-    data = {"data__budget": 600, "data__most_rows": 48, "data__groups": 2}
+    data = {"data__budget": 600, "data__max_rows": 48, "data__groups": 2}
     plan = small(in_context_tables(), model__cell_width=16, model__cell_layers=1, **data)
     return Case(plan, (known, target, known.head(3)), 3)
 

@@ -1,6 +1,6 @@
-"""Verbs about tables: learn one, predict, say why, compare."""
+"""Verbs of tables: fit, predict, explain, compare."""
 
-import sys
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,8 +10,10 @@ from regard.cli.app import app
 from regard.core.errors import ConfigError, UserError, at_least
 
 Task = Literal["auto", "classify", "regress"]
-Mode = Literal["auto", "in_context", "trained"]
+Mode = Literal["auto", "in_context", "scratch"]
 Kinds = Annotated[tuple[str, ...], Parameter(name="--kind")]
+
+logger = logging.getLogger("regard.tables")
 
 if TYPE_CHECKING:
     from regard.tables.problem import Problem
@@ -32,64 +34,64 @@ def fit(
     seed: int = 0,
     overwrite: bool = False,
 ) -> None:
-    """Learn a column of a table from the others, for `regard predict`.
+    """Fit a model that predicts one column of a table from the others, for `regard predict`.
 
     Parameters
     ----------
     table
-        CSV and its kin, or Parquet; also packed. Empty cells are gaps, and need no care.
+        CSV, TSV or Parquet, also compressed. Empty cells are missing values.
     target
         Name of the column to predict.
     out
-        Run folder to write. It holds the rows of the table, which predictions look at.
+        Run folder to write. It contains the rows of the table, which predictions attend to.
     time_limit
-        Seconds to learn, at most: small tables end sooner.
+        Seconds to fit, at most; small tables take less.
     task
-        Whether the target names classes or is a number; auto looks at it.
+        Classification or regression; auto infers it from the target.
     mode
-        in_context reads the table with the shipped weights and trains nothing; trained trains a network of the table's
-        own; auto goes on from the shipped weights.
+        in_context predicts with the pre-trained network and trains nothing; auto also fine-tunes it on the table;
+        scratch trains an NPT on this table alone.
     weights
-        Run folder of `regard pretrain tables` whose weights to use in place of the shipped ones.
+        Run folder of `regard pretrain tables` to use instead of the shipped weights.
     kinds
-        COLUMN=number, category or date, where the inferred kind is wrong.
+        COLUMN=number, category or date, if the inferred kind is wrong.
     ignore
-        Columns to leave out, such as identifiers, or what is not known yet when predictions are needed.
+        Columns to drop, such as identifiers, or those that are unknown at prediction time.
     seed
-        Seed of every random number.
+        Random seed.
     overwrite
-        Replace the run that the folder holds.
+        Replace an existing run in the folder.
     """
     from shlex import quote
 
     from rich.console import Console
 
     from regard.store import RunFolder
-    from regard.tables.columns import Columns
-    from regard.tables.fitting import Way, fit_table
-    from regard.tables.frames import named
-    from regard.tables.keep import save
-    from regard.tables.problem import pose
-    from regard.tables.words import columns_grid, scores_line
+    from regard.tables.data_checks import check_training_data
+    from regard.tables.encode.columns import Columns
+    from regard.tables.encode.frames import errors_in
+    from regard.tables.fitting import FitSettings, fit_problem
+    from regard.tables.persist.save import save
+    from regard.tables.problem import read_problem
+    from regard.tables.rendering import columns_grid, scores_line
 
     RunFolder(out).check_free(overwrite=overwrite)
-    way = Way(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None)
-    problem = pose(table, target, task, way.kinds, ignore)
-    with named(table):
-        columns = Columns.learn(problem.features, way.kinds_of(problem))
+    settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None)
+    problem = read_problem(table, target, task, settings.kinds, ignore)
+    with errors_in(table):
+        columns = Columns.fit(problem.features, settings.feature_kinds(problem))
     console = Console(highlight=False, soft_wrap=True)
     console.print(columns_grid(columns))
-    for line in columns.remarks(problem.features):
-        console.print(f"note: {line}", markup=False)
-    for line in about_target(problem):
-        console.print(line, markup=False)
-    estimator, scores = fit_table(problem, way, say)
-    save(estimator, out, overwrite=overwrite, more={"table": str(table), "scores": scores})
+    for line in check_training_data(columns, problem.features):
+        logger.warning("note: %s", line)
+    log_target(problem)
+    estimator, scores = fit_problem(problem, settings)
+    save(estimator, out, overwrite=overwrite, extra={"table": str(table), "scores": scores})
     if scores:
-        console.print(f"on rows held out: {scores_line(scores)}", markup=False)
+        console.print(f"on held-out rows: {scores_line(scores)}", markup=False)
     run = quote(str(out))
-    console.print(f"wrote {out}; next: regard predict {run} NEW.csv --out predictions.csv", markup=False)
-    console.print(f"and why: regard explain {run} NEW.csv --row 0", markup=False)
+    logger.info("wrote %s; next: regard predict %s NEW.csv --out predictions.csv", out, run)
+    logger.info("and for its evidence: regard explain %s NEW.csv --row 0", run)
 
 
 @app.command
@@ -108,42 +110,43 @@ def predict(
     run
         Run folder of `regard fit`.
     table
-        A table with the same columns; others, and the target, may be there too.
+        A table with the same columns; others, and the target, are ignored.
     out
-        .csv, .tsv or .parquet to write; without it CSV goes to standard output.
+        .csv, .tsv or .parquet file to write; by default CSV goes to standard output.
     keep
-        Columns of the table to write before the predictions as they are, such as an identifier.
+        Columns of the table to copy before the predictions, such as an identifier.
     quantiles
-        Of a predicted number, beside its mean.
+        Quantiles of a predicted number, beside its mean.
     """
     from regard.data.tables.files import check_written, read_cells, read_table, table_text, write_table
     from regard.loading import load_table
-    from regard.tables.frames import named
-    from regard.tables.modes import check_levels
-    from regard.tables.predictions import beside, check_kept, predictions
+    from regard.tables.data_checks import check_new_data
+    from regard.tables.encode.frames import errors_in
+    from regard.tables.predictions import check_columns, join_columns, prediction_table
+    from regard.tables.predictor import check_levels
 
     if out is not None:
         check_written(out)
     estimator = load_table(run)
     check_levels(quantiles)
-    with named(table):
+    with errors_in(table):
         frame = read_table(table)
-        for line in estimator.columns_.surprises(frame):
-            say(f"note: {line}")
-        check_kept(keep, list(frame))
-        found = predictions(estimator, frame, quantiles)
+        for line in check_new_data(estimator.columns_, frame):
+            logger.warning("note: %s", line)
+        check_columns(keep, list(frame))
+        predicted = prediction_table(estimator, frame, quantiles)
     if keep:
-        found = beside(read_cells(table, tuple(dict.fromkeys(keep))), found)
+        predicted = join_columns(read_cells(table, tuple(dict.fromkeys(keep))), predicted)
     if out is None:
-        print(table_text(found), end="")
+        print(table_text(predicted), end="")
     else:
-        write_table(found, out)
-        say(f"wrote {out}: {len(found):,} rows")
+        write_table(predicted, out)
+        logger.info("wrote %s: %s rows", out, f"{len(predicted):,}")
 
 
 @app.command
 def explain(run: Path, table: Path, *, row: int = 0, top: int = 5) -> None:
-    """Show what a prediction rested on: the cells of the row that mattered, and the known rows that it was told by.
+    """Show the evidence of a prediction: the training rows and the columns that it depends on.
 
     Parameters
     ----------
@@ -152,31 +155,33 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5) -> None:
     table
         A table with the same columns.
     row
-        Which row of it; the first is 0.
+        Index of the row; the first is 0.
     top
-        How many known rows to show.
+        How many training rows to show.
     """
     from rich.console import Console
 
     from regard.data.tables.files import read_table
     from regard.loading import load_table
-    from regard.tables.frames import named
-    from regard.tables.predictions import in_words, tell
-    from regard.tables.words import evidence_grids
+    from regard.tables.data_checks import check_new_data
+    from regard.tables.encode.frames import errors_in
+    from regard.tables.predictions import predict_targets, sentence
+    from regard.tables.rendering import evidence_grids
 
     at_least(1, top=top)
     estimator, frame = load_table(run), read_table(table)
     if not 0 <= row < len(frame):
         raise ConfigError(f"--row {row}: {table} has {len(frame):,} rows, the first of which is 0")
-    asked = frame.iloc[[row]]
-    with named(table):
-        for line in estimator.columns_.surprises(asked):
-            say(f"note: {line}")
-        found = estimator.evidence(asked, top)
-        told = tell(estimator, asked)
+    query = frame.iloc[[row]]
+    with errors_in(table):
+        for line in check_new_data(estimator.columns_, query):
+            logger.warning("note: %s", line)
+        evidence = estimator.evidence(query, top)
+        predicted = predict_targets(estimator, query)
     console = Console(highlight=False)
-    for name, own, (one,) in zip(estimator.target_names_, told, found if estimator.many_ else [found], strict=True):
-        console.print(f"Row {row} of {table} (the first is 0): {in_words(own)}\n", markup=False, soft_wrap=True)
+    evidence = evidence if estimator.multi_output_ else [evidence]
+    for name, prediction, (one,) in zip(estimator.target_names_, predicted, evidence, strict=True):
+        console.print(f"Row {row} of {table} (the first is 0): {sentence(prediction)}\n", markup=False, soft_wrap=True)
         for grid in evidence_grids(one, frame.iloc[row], name or "target"):
             console.print(grid, "")
 
@@ -195,64 +200,62 @@ def compare(
     seed: int = 0,
     json: bool = False,
 ) -> None:
-    """Compare with other models on a table: those of scikit-learn, and CatBoost, XGBoost, LightGBM where installed.
+    """Compare with baselines by cross-validation: scikit-learn, and CatBoost, XGBoost, LightGBM if installed.
 
     Parameters
     ----------
     table
-        CSV and its kin, or Parquet; also packed.
+        CSV, TSV or Parquet, also compressed.
     target
         Name of the column to predict.
     folds
-        How often other rows are held out.
+        Number of cross-validation folds.
     time_limit
-        Seconds to learn a fold, for those that keep to a limit.
+        Seconds to fit a fold, for models with a limit.
     task
-        Whether the target names classes or is a number; auto looks at it.
+        Classification or regression; auto infers it from the target.
     mode
-        How ours learns, beside in_context.
+        Mode of the NPT, beside in_context.
     kinds
-        COLUMN=number, category or date, where the inferred kind is wrong.
+        COLUMN=number, category or date, if the inferred kind is wrong.
     ignore
-        Columns to leave out, such as identifiers, or what is not known yet when predictions are needed.
+        Columns to drop, such as identifiers, or those that are unknown at prediction time.
     seed
-        Seed of every random number.
+        Random seed.
     json
         Print one JSON object.
     """
     from regard.tables.compare import compare as compare_models
-    from regard.tables.fitting import Way
-    from regard.tables.frames import named
-    from regard.tables.problem import pose
-    from regard.tables.words import comparison_grid
+    from regard.tables.encode.frames import errors_in
+    from regard.tables.fitting import FitSettings
+    from regard.tables.problem import read_problem
+    from regard.tables.rendering import comparison_grid
 
-    way = Way(mode, time_limit, seed, read_kinds(kinds))
-    problem = pose(table, target, task, way.kinds, ignore)
-    for line in about_target(problem):
-        say(line)
-    with named(table):
-        measure, found = compare_models(problem, way, folds, say)
-    for one in found:
+    settings = FitSettings(mode, time_limit, seed, read_kinds(kinds))
+    problem = read_problem(table, target, task, settings.kinds, ignore)
+    log_target(problem)
+    with errors_in(table):
+        metric, scores = compare_models(problem, settings, folds)
+    for one in scores:
         if one.error:
-            say(f"note: {one.name} failed: {one.error}")
+            logger.warning("note: %s failed: %s", one.name, one.error)
     if json:
         import json as writer
 
-        print(writer.dumps({one.name: one.as_dict(measure) for one in found}))
+        print(writer.dumps({one.name: one.as_dict(metric) for one in scores}))
         return
     from rich.console import Console
 
-    Console(highlight=False, soft_wrap=True).print(comparison_grid(measure, found, folds))
+    Console(highlight=False, soft_wrap=True).print(comparison_grid(metric, scores, folds))
 
 
-def about_target(problem: "Problem") -> list[str]:
-    """What was made of the target, in lines."""
-    name, without = problem.target.name, problem.left_out
-    told = [f"{name}: {'classes' if problem.classifies else 'numbers'}, for {problem.why}"]
-    if without:
-        rows = "1 row has" if without == 1 else f"{without:,} rows have"
-        told.insert(0, f"note: {rows} no {name!r}, and {'is' if without == 1 else 'are'} left out")
-    return told
+def log_target(problem: "Problem") -> None:
+    """Say how the target is read."""
+    if problem.dropped:
+        rows = "1 row has" if problem.dropped == 1 else f"{problem.dropped:,} rows have"
+        logger.warning("note: %s no %r: dropped", rows, problem.target.name)
+    task = "classification" if problem.classifies else "regression"
+    logger.info("%s: %s (%s)", problem.target.name, task, problem.reason)
 
 
 def read_kinds(words: tuple[str, ...]) -> dict[str, str]:
@@ -266,23 +269,18 @@ def read_kinds(words: tuple[str, ...]) -> dict[str, str]:
     return kinds
 
 
-def say(line: str) -> None:
-    """What goes on, beside the result."""
-    print(line, file=sys.stderr, flush=True)
-
-
 def evaluate_table(run: Path, files: tuple[Path, ...], **others: Any) -> dict[str, Any]:
-    """Scores of a table's run on one file; options about text are refused."""
+    """Scores of a fitted table on one file; options for text are refused."""
     from regard.data.tables.files import read_table
     from regard.loading import load_table
-    from regard.tables.frames import named
-    from regard.tables.scores import measure
+    from regard.tables.encode.frames import errors_in
+    from regard.tables.scores import evaluate
 
-    for name, given in others.items():
-        if given:
+    for name, value in others.items():
+        if value:
             raise ConfigError(f"--{name}: is for text, and {run} holds a table")
     if len(files) != 1:
-        raise UserError(f"{run}: holds a table, which is measured by one file, not {len(files)}")
+        raise UserError(f"{run}: holds a table, which is evaluated on one file, not {len(files)}")
     estimator = load_table(run)
-    with named(files[0]):
-        return measure(estimator, read_table(files[0]), str(files[0]))
+    with errors_in(files[0]):
+        return evaluate(estimator, read_table(files[0]), str(files[0]))

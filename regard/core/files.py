@@ -1,4 +1,4 @@
-"""Files that are whole or absent: written under a temporary name, synced, renamed, and checked when read."""
+"""Atomic files and folders: written under a temporary name, synced, renamed, and checked when read."""
 
 import errno
 import hashlib
@@ -14,14 +14,14 @@ from regard.core.errors import UserError
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a text file in one move."""
-    with replacing(path) as temporary:
+    """Replace a text file atomically."""
+    with atomic_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name to write to, which takes `path`'s place when the block ends well and else vanishes."""
+def atomic_file(path: Path) -> Iterator[Path]:
+    """A temporary path to write to; it replaces `path` if the block succeeds, and is removed otherwise."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with explain_full_disk(path):
@@ -34,8 +34,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder which becomes `path`, with a manifest of its files, when the block ends well."""
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder that becomes `path`, with a manifest of its files, if the block succeeds."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     temporary.mkdir(parents=True)
     try:
@@ -56,30 +56,30 @@ MANIFEST = "manifest.json"
 
 
 def check_folder(path: Path, needed: Iterable[str]) -> None:
-    """Every file of a whole folder is there and is what was written; else one line that names the damaged one."""
+    """Raise a UserError that names the file if one is missing or differs from the manifest."""
     digests = read_json(path / MANIFEST)
     for name in dict.fromkeys((*needed, *digests)):
         file = path / name
         if not file.is_file() or file.is_symlink():
             raise UserError(f"{file}: is missing")
         if sha256(file) != digests.get(name):
-            raise UserError(f"{file}: is damaged (its sha256 is not the manifest's)")
+            raise UserError(f"{file}: is damaged (its sha256 differs from the manifest)")
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a whole folder so that a kill in between leaves no part of it under its name."""
+    """Remove a folder atomically: an interruption leaves no incomplete folder under its name."""
     doomed = path.with_name(f".{path.name}.{os.getpid()}.part")
     path.rename(doomed)
     shutil.rmtree(doomed)
 
 
-def open_here(path: Path, flags: int) -> int:
-    """A file of ours for writing, never one that a link leads to."""
+def open_no_follow(path: Path, flags: int) -> int:
+    """Open a file for writing; a symbolic link is refused."""
     try:
         return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise UserError(f"{path}: is a link; regard writes only into the folder itself") from None
+            raise UserError(f"{path}: is a symbolic link; regard writes only into the folder itself") from None
         raise
 
 
@@ -91,7 +91,7 @@ def read_json(path: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: is not JSON ({str(error).splitlines()[0]})") from None
     if not isinstance(data, dict):
-        raise UserError(f"{path}: holds no JSON object")
+        raise UserError(f"{path}: is not a JSON object")
     return data
 
 
@@ -101,7 +101,7 @@ def sha256(path: Path) -> str:
 
 
 def sync(path: Path) -> None:
-    """On the disk, not only in the system's memory: a power cut after this loses nothing."""
+    """Flush to disk, so that a power failure loses nothing."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -111,7 +111,7 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def explain_full_disk(path: Path) -> Iterator[None]:
-    """The many ways in which libraries say that a disk is full, as one line."""
+    """Turn the errors by which libraries report a full disk into one line."""
     try:
         yield
     except Exception as error:

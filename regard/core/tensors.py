@@ -10,13 +10,13 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from regard.core.errors import UserError
-from regard.core.files import replacing
+from regard.core.files import atomic_file
 
 
 def save(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """A file that is whole or absent, and vouches for itself."""
     plain = _plain(tensors)
-    with replacing(path) as temporary:
+    with atomic_file(path) as temporary:
         _write(temporary, plain, {"sha256": digest(plain)})
 
 

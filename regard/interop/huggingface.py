@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from regard.core.errors import ConfigError, UserError
-from regard.core.files import replacing, write_text
+from regard.core.files import atomic_file, write_text
 from regard.interop.families import FAMILIES
 from regard.interop.family import Family
 from regard.interop.folder import SINGLE, Weights, file_in, has_file, open_weights, read_json, shown
@@ -76,7 +76,7 @@ def write(
             lengths = [data.get(family.length or ""), (extra or {}).get("longest")]
             longest = min((length for length in lengths if length is not None), default=None)
             data = copy_tokenizer(tokenizer, folder, longest, framed=isinstance(config, BERT)) | data
-        with replacing(folder / SINGLE) as temporary:
+        with atomic_file(folder / SINGLE) as temporary:
             save_file(tensors, temporary, metadata={"format": "pt"})
             temporary.chmod(0o644)  # the library makes files that only their owner may read
         write_text(folder / "config.json", json.dumps(data, indent=2, ensure_ascii=False) + "\n")

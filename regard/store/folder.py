@@ -16,11 +16,11 @@ from regard.core import tensors
 from regard.core.config import read_yaml
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import (
+    atomic_folder,
     check_folder,
-    open_here,
+    open_no_follow,
     read_json,
     remove_folder,
-    whole_folder,
     write_text,
 )
 from regard.store.metrics import METRICS, forget_metrics_after, log_metrics
@@ -134,7 +134,7 @@ class RunFolder:
         place = self.path / "checkpoints" / f"step-{checkpoint.progress['step']:09d}"
         if place.exists():  # resumed from it, and no step was taken since
             return
-        with whole_folder(place) as folder:
+        with atomic_folder(place) as folder:
             tensors.save_in_folder(folder / "weights.safetensors", checkpoint.weights)
             tensors.save_in_folder(folder / "optimiser.safetensors", checkpoint.optimiser)
             if checkpoint.ema is not None:
@@ -173,7 +173,7 @@ class RunFolder:
     # Holding the folder
 
     def _take_lock(self) -> None:
-        lock = open_here(self.path / ".lock", os.O_RDWR)
+        lock = open_no_follow(self.path / ".lock", os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

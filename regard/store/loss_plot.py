@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from regard.core.files import replacing
+from regard.core.files import atomic_file
 from regard.store.metrics import is_final, read_metrics
 
 
@@ -23,5 +23,5 @@ def plot_losses(run: Path) -> None:
         axes.set_yscale("log")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
-    with replacing(run / "loss.png") as file:
+    with atomic_file(run / "loss.png") as file:
         figure.savefig(file, dpi=120, format="png")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.core.files import explain_full_disk, open_here, write_text
+from regard.core.files import explain_full_disk, open_no_follow, write_text
 
 METRICS = "metrics.jsonl"
 
@@ -16,7 +16,7 @@ def log_metrics(folder: Path, values: Mapping[str, Any]) -> None:
     """Add a line; values that are not finite become null, which every JSON reader knows."""
     finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
     file = folder / METRICS
-    with explain_full_disk(file), open(open_here(file, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as out:
+    with explain_full_disk(file), open(open_no_follow(file, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as out:
         out.write(json.dumps(finite, allow_nan=False) + "\n")
 
 

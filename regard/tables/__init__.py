@@ -1,25 +1,32 @@
-"""Tables: rows that look at other rows.
+"""Tables: estimators that predict a row by attention to other rows.
 
-NPTClassifier().fit(table, answers).predict(new_rows)
-NPTClassifier().fit(table, answers).evidence(new_rows)       # which rows decided
-NPTImputer().fit_transform(table)                            # gaps filled
+NPTClassifier().fit(table, target).predict(new_rows)
+NPTClassifier().fit(table, target).evidence(new_rows)        # which training rows decided
+NPTImputer().fit_transform(table)                            # missing cells filled
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.tables.estimator import NPTClassifier, NPTRegressor
-    from regard.tables.evidence import Evidence
-    from regard.tables.imputer import NPTImputer
+    from regard.tables.estimators.classifier import NPTClassifier
+    from regard.tables.estimators.imputer import NPTImputer
+    from regard.tables.estimators.regressor import NPTRegressor
+    from regard.tables.explain import Evidence
 
 __all__ = ["Evidence", "NPTClassifier", "NPTImputer", "NPTRegressor"]
 
+_MODULES = {
+    "Evidence": "explain",
+    "NPTClassifier": "estimators.classifier",
+    "NPTImputer": "estimators.imputer",
+    "NPTRegressor": "estimators.regressor",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """scikit-learn takes a second to import; who trains on text, and only shares a plan with tables, need not wait."""
+    """Imported on first use: scikit-learn takes a second to import, and a plan of a text needs none of it."""
     from importlib import import_module
 
-    homes = {"Evidence": "evidence", "NPTImputer": "imputer", "NPTClassifier": "estimator", "NPTRegressor": "estimator"}
-    if name not in homes:
+    if name not in _MODULES:
         raise AttributeError(f"module 'regard.tables' has no attribute {name!r}")
-    return getattr(import_module(f"regard.tables.{homes[name]}"), name)
+    return getattr(import_module(f"regard.tables.{_MODULES[name]}"), name)

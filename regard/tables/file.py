@@ -1,4 +1,4 @@
-"""A table in a file with a column to be told: some rows to learn from, and others to measure by."""
+"""A table in a file with a target column, split into training and held-out rows."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,39 +8,39 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import seed_for
-from regard.tables.cells import read_categories, read_codes
-from regard.tables.columns import Columns
-from regard.tables.problem import Problem, pose
-from regard.tables.views import Table
+from regard.tables.encode.cells import read_categories, read_codes
+from regard.tables.encode.columns import Columns
+from regard.tables.encode.table import EncodedTable
+from regard.tables.problem import Problem, read_problem
 
-FEWEST = 20  # rows: of fewer, what is measured would be chance
+MIN_ROWS = 20  # with fewer, a validation loss would be noise
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFile:
     file: str
     target: str
-    valid_share: float = 0.2  # rows drawn apart, the same ones each time
+    valid_share: float = 0.2  # fraction of rows held out, the same ones each time
 
     def __post_init__(self) -> None:
         if not 0 < self.valid_share < 1:
             raise ConfigError(f"valid_share: must be above 0 and below 1, not {self.valid_share}")
 
-    def tables(self) -> tuple[Table, Table]:
-        """Rows to learn from and rows held out."""
-        problem = pose(Path(self.file), self.target)
+    def tables(self) -> tuple[EncodedTable, EncodedTable]:
+        """Training and held-out rows."""
+        problem = read_problem(Path(self.file), self.target)
         rows = len(problem.target)
-        if rows < FEWEST:
-            raise UserError(f"{self.file}: {rows} rows with a {self.target!r} are too few to learn and to measure by")
-        cells = Columns.learn(problem.features).encode(problem.features)
-        target, classes = _numbers(problem)
-        whole = Table(torch.from_numpy(cells.values), torch.from_numpy(cells.category), target, classes)
+        if rows < MIN_ROWS:
+            raise UserError(f"{self.file}: {rows} rows with a {self.target!r} are too few to train and validate")
+        cells = Columns.fit(problem.features).encode(problem.features)
+        target, classes = _encode_target(problem)
+        table = EncodedTable(torch.from_numpy(cells.values), torch.from_numpy(cells.category), target, classes)
         order = torch.randperm(rows, generator=torch.Generator().manual_seed(seed_for("held out", rows)))
-        apart = min(rows - 1, max(1, round(self.valid_share * rows)))
-        return whole.rows(order[apart:]), whole.rows(order[:apart])
+        held_out = min(rows - 1, max(1, round(self.valid_share * rows)))
+        return table.take(order[held_out:]), table.take(order[:held_out])
 
 
-def _numbers(problem: Problem) -> tuple[Tensor, int]:
+def _encode_target(problem: Problem) -> tuple[Tensor, int]:
     if not problem.classifies:
         return torch.from_numpy(problem.target.to_numpy(dtype=float, copy=True)), 0
     classes = read_categories(problem.target)

@@ -1,9 +1,10 @@
-"""From a table with a target to a run folder: a score on rows held out, then a model of all rows."""
+"""Fitting a problem: a score on held-out rows, then an estimator of all rows."""
 
+import logging
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,18 +12,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from regard.core.errors import ConfigError
-from regard.tables.estimator import Mode, NPTClassifier, NPTRegressor
+from regard.tables.estimators.base import Mode
+from regard.tables.estimators.classifier import NPTClassifier
+from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.problem import Problem
 from regard.tables.scores import score
 
 HELD_OUT = 0.2
-FEWEST_TO_SCORE = 20  # rows: of fewer, a score would be chance
-FOR_THE_SCORE = 0.3  # of the time limit
+MIN_ROWS_TO_SCORE = 20  # with fewer, a score would be noise
+SCORE_TIME = 0.3  # fraction of the time limit
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Way:
-    """How a table is to be learned."""
+class FitSettings:
+    """How an estimator is fitted."""
 
     mode: Mode = "auto"
     time_limit: float = 60.0
@@ -38,58 +43,61 @@ class Way:
 
     def estimator(self, problem: Problem) -> NPTClassifier | NPTRegressor:
         kind = NPTClassifier if problem.classifies else NPTRegressor
-        kinds = self.kinds_of(problem) or None
+        kinds = self.feature_kinds(problem) or None
         return kind(
             mode=self.mode, time_limit=self.time_limit, random_state=self.seed, kinds=kinds, weights=self.weights
         )
 
-    def kinds_of(self, problem: Problem) -> dict[str, str]:
-        """Of the columns that it is told from."""
+    def feature_kinds(self, problem: Problem) -> dict[str, str]:
+        """`kinds` without that of the target."""
         return {name: kind for name, kind in (self.kinds or {}).items() if name != problem.target.name}
 
 
-def fit_table(
-    problem: Problem, way: Way, say: Callable[[str], None] = lambda line: None
-) -> tuple[NPTClassifier | NPTRegressor, dict[str, float]]:
-    """A model of all rows, and what one of most rows scored on the rest."""
+def fit_problem(problem: Problem, settings: FitSettings) -> tuple[NPTClassifier | NPTRegressor, dict[str, float]]:
+    """An estimator of all rows, and the scores of one fitted without the held-out rows."""
     began = time.monotonic()
-    scores: dict[str, float] = {}
-    if len(problem.target) >= FEWEST_TO_SCORE:
-        learned, held_out = _split(problem, way.seed)
-        say(f"learning {len(learned):,} rows, to be measured by {len(held_out):,} others")
-        brief = replace(way, time_limit=FOR_THE_SCORE * way.time_limit)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the score says it, and what learns all rows says the rest
-            estimator = brief.estimator(problem).fit(problem.features.iloc[learned], problem.target.iloc[learned])
-        scores = score(estimator, problem.features.iloc[held_out], problem.target.iloc[held_out])
-        if not _learned(scores, problem, learned, held_out):
-            usual = "the shares of the classes" if problem.classifies else "the mean of all rows"
-            say(f"note: the rows held out are told no better than by {usual}; more rows or --time-limit may help")
-    left = way.time_limit - (time.monotonic() - began)
-    say(f"learning all {len(problem.target):,} rows ({way.mode})")
-    final = replace(way, time_limit=max(left, 0.01 * way.time_limit)).estimator(problem)
-    with warnings.catch_warnings(record=True) as warned:
+    scores = _held_out_scores(problem, settings) if len(problem.target) >= MIN_ROWS_TO_SCORE else {}
+    left = settings.time_limit - (time.monotonic() - began)
+    logger.info("fitting all %s rows (%s)", f"{len(problem.target):,}", settings.mode)
+    estimator = replace(settings, time_limit=max(left, 0.01 * settings.time_limit)).estimator(problem)
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        final.fit(problem.features, problem.target)
-    for warning in warned:
-        say(f"note: {warning.message}")
-    final.set_params(time_limit=way.time_limit)
-    final.rows_ = final.rows_.new_tensor(problem.rows)[final.rows_]  # as the file counts them
-    return final, scores
+        estimator.fit(problem.features, problem.target)
+    for warning in caught:
+        logger.warning("note: %s", warning.message)
+    estimator.set_params(time_limit=settings.time_limit)
+    estimator.rows_ = estimator.rows_.new_tensor(problem.rows)[estimator.rows_]  # as counted in the file
+    return estimator, scores
+
+
+def _held_out_scores(problem: Problem, settings: FitSettings) -> dict[str, float]:
+    train, held_out = _split(problem, settings.seed)
+    logger.info("fitting %s rows, to score on %s held-out rows", f"{len(train):,}", f"{len(held_out):,}")
+    brief = replace(settings, time_limit=SCORE_TIME * settings.time_limit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the final fit warns again
+        estimator = brief.estimator(problem).fit(problem.features.iloc[train], problem.target.iloc[train])
+    scores = score(estimator, problem.features.iloc[held_out], problem.target.iloc[held_out])
+    if not _beats_baseline(scores, problem, train, held_out):
+        baseline = "the class frequencies" if problem.classifies else "the mean"
+        logger.warning(
+            "note: held-out rows are predicted no better than by %s; try more rows or --time-limit", baseline
+        )
+    return scores
 
 
 def _split(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to learn and rows held out, each class in both where it can be."""
-    counts, asked = problem.target.value_counts(), int(HELD_OUT * len(problem.target))
-    spread = problem.classifies and counts.min() >= 2 and asked >= len(counts)
-    kind = StratifiedShuffleSplit if spread else ShuffleSplit
-    return next(kind(1, test_size=asked, random_state=seed).split(problem.features, problem.target))
+    """Training and held-out rows, stratified if possible."""
+    counts, size = problem.target.value_counts(), int(HELD_OUT * len(problem.target))
+    stratify = problem.classifies and counts.min() >= 2 and size >= len(counts)
+    kind = StratifiedShuffleSplit if stratify else ShuffleSplit
+    return next(kind(1, test_size=size, random_state=seed).split(problem.features, problem.target))
 
 
-def _learned(scores: Mapping[str, float], problem: Problem, learned: np.ndarray, held_out: np.ndarray) -> bool:
-    """Whether anything was learned of the rows held out beyond what could be told without looking at them."""
+def _beats_baseline(scores: Mapping[str, float], problem: Problem, train: np.ndarray, held_out: np.ndarray) -> bool:
+    """Whether held-out rows are predicted better than by a constant."""
     if not problem.classifies:
         return scores.get("r2", 1.0) > 0
-    shares = problem.target.iloc[learned].value_counts(normalize=True)
-    guessed = -np.log(problem.target.iloc[held_out].map(shares).dropna()).mean()
-    return bool(scores.get("log_loss", 0.0) < guessed)
+    frequency = problem.target.iloc[train].value_counts(normalize=True)
+    baseline = -np.log(problem.target.iloc[held_out].map(frequency).dropna()).mean()
+    return bool(scores.get("log_loss", 0.0) < baseline)

@@ -1,4 +1,4 @@
-"""Predictions as a table: what is predicted, then how likely or within which bounds."""
+"""Predictions as a table: the prediction, then class probabilities or quantiles."""
 
 import math
 from collections.abc import Sequence
@@ -8,88 +8,93 @@ import numpy as np
 import pandas as pd
 
 from regard.core.errors import ConfigError, did_you_mean
-from regard.tables.estimator import NPTClassifier, NPTRegressor
-from regard.tables.modes import check_levels, quantiles_of
+from regard.tables.estimators.classifier import NPTClassifier
+from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.predictor import check_levels, interpolate_quantiles
 
 LEVELS = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True)
-class Told:
-    """What is predicted of one target."""
+class TargetPredictions:
+    """The predictions of one target."""
 
     target: str
-    answers: np.ndarray  # of each row
+    predictions: np.ndarray  # of each row
     names: list[str]  # of classes, or of quantiles
-    values: np.ndarray  # of each row and name
+    values: np.ndarray  # of each row and name: probabilities, or quantiles
     classifies: bool
 
 
-def tell(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: Sequence[float] = LEVELS) -> list[Told]:
-    """What is predicted of each target."""
+def predict_targets(
+    estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: Sequence[float] = LEVELS
+) -> list[TargetPredictions]:
+    """The predictions of each target."""
     targets = [
-        name or f"target{number if estimator.many_ else ''}" for number, name in enumerate(estimator.target_names_)
+        name or f"target{number if estimator.multi_output_ else ''}"
+        for number, name in enumerate(estimator.target_names_)
     ]
     if isinstance(estimator, NPTClassifier):
-        chances = estimator.predict_proba(frame)
-        parts = zip(estimator.classes_, chances, strict=True) if estimator.many_ else [(estimator.classes_, chances)]
-        found = [(labels[own.argmax(1)], [f"p_{label}" for label in labels], own) for labels, own in parts]
+        probabilities, labels = estimator.predict_proba(frame), estimator.classes_
+        many = estimator.multi_output_
+        parts = zip(labels, probabilities, strict=True) if many else [(labels, probabilities)]
+        found = [(names[each.argmax(1)], [f"p_{name}" for name in names], each) for names, each in parts]
     else:
         check_levels(levels)
         names = [f"q{100 * level:g}" for level in levels]
-        found = [  # one answer holds the mean and the quantiles
-            (own[:, 0].double().numpy(), names, quantiles_of(own, levels).double().numpy())
-            for own in estimator._answers(frame)
+        found = [  # one output holds the mean and the quantiles
+            (output[:, 0].double().numpy(), names, interpolate_quantiles(output, levels).double().numpy())
+            for output in estimator._predictions(frame)
         ]
     classifies = isinstance(estimator, NPTClassifier)
-    return [Told(target, *own, classifies) for target, own in zip(targets, found, strict=True)]
+    return [TargetPredictions(target, *each, classifies) for target, each in zip(targets, found, strict=True)]
 
 
-def check_kept(names: Sequence[str], table: Sequence[str]) -> None:
-    """Refuse columns to stand before the predictions that are not there."""
+def check_columns(names: Sequence[str], table: Sequence[str]) -> None:
+    """Refuse names of columns to keep that the table does not have."""
     for name in names:
         if name not in table:
             raise ConfigError(f"--keep {name}: the table has no such column; {did_you_mean(name, table)}")
 
 
-def beside(kept: pd.DataFrame, predicted: pd.DataFrame) -> pd.DataFrame:
-    """Both; where a column of each has one name, as the target has, that of the table is marked."""
+def join_columns(kept: pd.DataFrame, predicted: pd.DataFrame) -> pd.DataFrame:
+    """Columns of the table beside the predictions; a column of the same name, such as the target, is marked."""
     kept = kept.rename(columns={name: f"{name} (in the table)" for name in kept if name in predicted})
     return pd.concat([kept, predicted], axis=1)
 
 
-def predictions(
+def prediction_table(
     estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: Sequence[float] = LEVELS
 ) -> pd.DataFrame:
-    """A row for each row, in the same order; several targets stand beside each other."""
+    """A row of predictions for each row, in the same order; several targets are side by side."""
     columns = {}
-    for told in tell(estimator, frame, levels):
-        columns[told.target] = _short(told.answers)
-        before = f"{told.target}_" if estimator.many_ or isinstance(estimator, NPTRegressor) else ""
-        columns |= {f"{before}{name}": _short(told.values[:, place]) for place, name in enumerate(told.names)}
+    for one in predict_targets(estimator, frame, levels):
+        columns[one.target] = _rounded(one.predictions)
+        prefix = f"{one.target}_" if estimator.multi_output_ or not one.classifies else ""
+        columns |= {f"{prefix}{name}": _rounded(one.values[:, place]) for place, name in enumerate(one.names)}
     return pd.DataFrame(columns)
 
 
-def _short(values: np.ndarray) -> pd.Series:
-    """Numbers with the seven digits that 32 bits hold."""
+def _rounded(values: np.ndarray) -> pd.Series:
+    """Numbers with seven digits, the precision of float32."""
     return pd.Series([float(f"{value:.7g}") for value in values] if values.dtype == np.float64 else values)
 
 
-def in_words(told: Told) -> str:
-    """The prediction of one target for the first row, and how sure it is."""
-    answer, values = told.answers[0], told.values[0]
-    if told.classifies:
-        return f"{told.target} is {answer} with a probability of {values.max():.0%}"
-    number, low, high = _as_sure_as_it_is(answer, values[0], values[-1])
-    return f"{told.target} is {number}, in nine cases of ten between {low} and {high}"
+def sentence(one: TargetPredictions) -> str:
+    """The prediction of one target for the first row, with its probability or its interval."""
+    prediction, values = one.predictions[0], one.values[0]
+    if one.classifies:
+        return f"{one.target} is {prediction} with probability {values.max():.0%}"
+    number, low, high = _significant(prediction, values[0], values[-1])
+    return f"{one.target} is {number}, with probability 90% between {low} and {high}"
 
 
-def _as_sure_as_it_is(answer: float, low: float, high: float) -> list[str]:
-    """The three with as many digits as tell thousandths of the range apart: more would claim what nobody knows."""
+def _significant(prediction: float, low: float, high: float) -> list[str]:
+    """The three numbers with digits down to thousandths of the interval; more would be meaningless."""
     width = high - low
     if not 0 < width < math.inf:
-        return [f"{each:g}" for each in (answer, low, high)]
+        return [f"{each:g}" for each in (prediction, low, high)]
     places = max(0, math.ceil(-math.log10(width / 1000)))
     if places > 12:
-        return [f"{each:.7g}" for each in (answer, low, high)]
-    return [f"{each:.{places}f}" for each in (answer, low, high)]
+        return [f"{each:.7g}" for each in (prediction, low, high)]
+    return [f"{each:.{places}f}" for each in (prediction, low, high)]

@@ -1,4 +1,4 @@
-"""A table and what is asked of it: which column is the target, and whether that names classes or is a number."""
+"""A supervised problem read from a file: features, target, and whether it is classification or regression."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,108 +10,108 @@ import pandas as pd
 
 from regard.core.errors import ConfigError, UserError
 from regard.data.tables.files import read_table
-from regard.tables.cells import ROW, label, read_numbers
-from regard.tables.column import Column
-from regard.tables.columns import nearest
-from regard.tables.frames import named
+from regard.tables.encode.cells import ROW, as_label, read_numbers
+from regard.tables.encode.column import Column
+from regard.tables.encode.columns import nearest
+from regard.tables.encode.frames import errors_in
 
 Task = Literal["auto", "classify", "regress"]
-FEW = 10  # different whole numbers that count as classes
-NEARLY_ALL = 0.9  # of the cells, for the others to be mistakes
-ROWS_OF_EACH = 5  # and how many rows each then has, on average
+MOST_INTEGER_CLASSES = 10  # distinct integers that count as classes
+MIN_ROWS_PER_CLASS = 5  # on average, for integers to count as classes
+NEARLY_ALL = 0.9  # of the cells, for the others to be taken for errors
 
 
 @dataclass(frozen=True)
 class Problem:
-    features: pd.DataFrame  # under the numbers of their rows in the file
-    target: pd.Series  # of the same rows, each of them known
-    rows: np.ndarray  # their numbers in the file, from 0
-    left_out: int  # rows without a target
+    features: pd.DataFrame  # indexed by their row in the file
+    target: pd.Series  # of the same rows, without missing values
+    rows: np.ndarray  # their indices in the file, from 0
+    dropped: int  # rows without a target
     classifies: bool
-    why: str  # classes, or numbers
+    reason: str  # why it is classification, or regression
 
 
-def pose(
+def read_problem(
     path: Path,
     target: str,
     task: Task = "auto",
     kinds: Mapping[str, str] | None = None,
     ignore: Sequence[str] = (),
 ) -> Problem:
-    """The rows of a file whose target is known, without the columns to ignore; `kinds` may say of the target too what
-    it is."""
+    """The rows of a file with a target, without the ignored columns; `kinds` may also set the kind of the target."""
     frame = read_table(path)
     for name in (target, *ignore):
         if name not in frame:
             raise ConfigError(f"{path}: has no column {name!r}; {nearest(name, list(frame))}")
     if target in ignore:
-        raise ConfigError(f"--ignore {target}: is the column to predict")
+        raise ConfigError(f"--ignore {target}: is the target")
     features = frame.drop(columns=[target, *ignore])
     if features.shape[1] == 0:
-        raise UserError(f"{path}: has no column but {target!r}, so there is nothing to tell it from")
-    there = frame[target].notna().to_numpy()
-    if not there.any():
-        raise UserError(f"{path}: {target!r} is empty in every row, so there is nothing to learn")
-    frame.index.name = features.index.name = ROW  # so that a wrong cell is named by its row in the file
-    cells = frame.loc[there, target]
+        raise UserError(f"{path}: has no column but {target!r}, so there are no features")
+    known = frame[target].notna().to_numpy()
+    if not known.any():
+        raise UserError(f"{path}: {target!r} is empty in every row")
+    frame.index.name = features.index.name = ROW  # so that errors name the row in the file
+    cells = frame.loc[known, target]
     kind = (kinds or {}).get(target)
     if kind not in (None, "number", "category"):
         raise ConfigError(f"--kind {target}={kind}: a target is a number or a category")
-    with named(path):
-        classifies, why = _task(path, cells, task, kind)
-    cells = _labels(cells) if classifies else _numbers(path, cells)
+    with errors_in(path):
+        classifies, reason = _infer_task(path, cells, task, kind)
+    cells = _as_classes(cells) if classifies else _as_numbers(path, cells)
     if cells.nunique() == 1:
-        raise UserError(f"{path}: {target!r} is {label(cells[0])!r} in every row, so there is nothing to tell apart")
-    return Problem(features[there], cells, np.flatnonzero(there), int((~there).sum()), classifies, why)
+        raise UserError(f"{path}: {target!r} is {as_label(cells[0])!r} in every row, so there is nothing to predict")
+    return Problem(features[known], cells, np.flatnonzero(known), int((~known).sum()), classifies, reason)
 
 
-def _task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> tuple[bool, str]:
-    """Whether the target names classes, and why."""
+def _infer_task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> tuple[bool, str]:
+    """Whether it is classification, and why."""
     if task != "auto":
-        return task == "classify", f"--task {task} says so"
+        return task == "classify", f"--task {task}"
     if kind is not None:
-        return kind == "category", f"--kind {cells.name}={kind} says so"
-    found = Column.learn(cells).kind
+        return kind == "category", f"--kind {cells.name}={kind}"
+    inferred = Column.fit(cells).kind
     distinct = cells.nunique()
-    if found == "date":
-        raise UserError(f"{path}: {cells.name!r} holds dates; turn them into days, or say --task classify")
-    if found == "category":
+    if inferred == "date":
+        raise UserError(f"{path}: {cells.name!r} holds dates; convert them to days, or pass --task classify")
+    if inferred == "category":
         if len(cells) > 50 and distinct > 0.5 * len(cells):
-            if told := _nearly_numbers(cells):
-                raise UserError(f"{path}: {cells.name!r}: {told}; empty such cells, and their rows are left out")
+            if reason := _nearly_numeric(cells):
+                raise UserError(f"{path}: {cells.name!r}: {reason}; clear such cells to drop their rows")
             raise UserError(
-                f"{path}: {cells.name!r} holds {distinct:,} different texts in {len(cells):,} rows, which are no "
-                "classes; say --task classify if they are"
+                f"{path}: {cells.name!r} holds {distinct:,} distinct texts in {len(cells):,} rows, too many for "
+                "classes; pass --task classify if they are"
             )
-        return True, f"it holds {distinct:,} different {'texts' if distinct > 2 else 'values'}"
+        return True, f"it has {distinct:,} distinct {'texts' if distinct > 2 else 'values'}"
     numbers = cells.to_numpy(dtype=np.float64)
-    if distinct <= FEW and len(cells) >= ROWS_OF_EACH * distinct and (numbers == numbers.round()).all():
-        return True, f"it holds only {distinct} different whole numbers; --task regress if they are amounts"
-    return False, f"it holds {distinct:,} different numbers"
+    few = distinct <= MOST_INTEGER_CLASSES and len(cells) >= MIN_ROWS_PER_CLASS * distinct
+    if few and (numbers == numbers.round()).all():
+        return True, f"it has only {distinct} distinct integers; pass --task regress if they are amounts"
+    return False, f"it has {distinct:,} distinct numbers"
 
 
-def _nearly_numbers(cells: pd.Series) -> str:
-    """That most cells are numbers, and one that is not; nothing where it is otherwise."""
-    numbers = pd.to_numeric(cells.map(str), errors="coerce").notna()
-    if numbers.mean() < NEARLY_ALL:
+def _nearly_numeric(cells: pd.Series) -> str:
+    """A message if most cells are numbers, with one that is not; empty otherwise."""
+    numeric = pd.to_numeric(cells.map(str), errors="coerce").notna()
+    if numeric.mean() < NEARLY_ALL:
         return ""
-    wrong = cells[~numbers]
+    wrong = cells[~numeric]
     where = f"row {wrong.index[0]} (counted from 0) holds {str(wrong.iloc[0])[:40]!r}"
-    return f"{numbers.sum():,} of {len(cells):,} cells are numbers, but {where}"
+    return f"{numeric.sum():,} of {len(cells):,} cells are numbers, but {where}"
 
 
-def _labels(cells: pd.Series) -> pd.Series:
-    """Classes as JSON keeps them, of one kind."""
-    labels = [label(value) for value in cells]
+def _as_classes(cells: pd.Series) -> pd.Series:
+    """Classes as JSON stores them, of one type."""
+    labels = [as_label(value) for value in cells]
     if len({type(value) for value in labels}) > 1:
         labels = [str(value) for value in labels]
     return pd.Series(np.array(labels, dtype=object), name=cells.name).infer_objects()
 
 
-def _numbers(path: Path, cells: pd.Series) -> pd.Series:
+def _as_numbers(path: Path, cells: pd.Series) -> pd.Series:
     try:
         return pd.Series(read_numbers(cells), name=cells.name)
     except ConfigError as error:
         if pd.api.types.is_numeric_dtype(cells.dtype):  # too large
             raise UserError(f"{path}: {error}") from None
-        raise UserError(f"{path}: {cells.name!r} is no column of numbers ({error}); say --task classify") from None
+        raise UserError(f"{path}: {cells.name!r} is not numeric ({error}); pass --task classify") from None

@@ -1,4 +1,4 @@
-"""How many threads an estimator may use."""
+"""The number of threads of an estimator (`n_jobs`)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from regard.core.machine import usable_cores
 
 @contextmanager
 def threads(jobs: int | None) -> Iterator[None]:
-    """So many while this lasts; None: as many as torch has; -1: all cores, -2: all but one."""
+    """Use so many threads within the block; None: torch's setting; -1: all cores, -2: all but one."""
     if jobs == 0:
         raise ConfigError("n_jobs: must be at least 1, or -1 for all cores, not 0")
     if jobs is None:

@@ -9,9 +9,10 @@ from sklearn.base import is_classifier
 
 from regard.core.errors import ConfigError
 from regard.tables import NPTClassifier, NPTRegressor
-from regard.tables.cells import is_gap
-from regard.tables.column import Column
-from regard.tables.predictions import in_words, tell
+from regard.tables.data_checks import check_new_data
+from regard.tables.encode.cells import is_missing
+from regard.tables.encode.column import Column
+from regard.tables.predictions import predict_targets, sentence
 from regard.tasks.recording import ViewInput
 
 TOP = 12  # training rows that are shown
@@ -37,17 +38,17 @@ class RowExplanation:
 def explain_row(estimator: Estimator, input: ViewInput) -> RowExplanation:
     """Predict the row, with the training rows and columns that the prediction depends on."""
     frame = as_row(estimator, input.row or {})
-    first = tell(estimator, frame)[0]
+    first = predict_targets(estimator, frame)[0]
     probabilities = tuple(
         (name.removeprefix("p_"), float(value)) for name, value in zip(first.names, first.values[0], strict=True)
     )
     if is_classifier(estimator):
         probabilities = tuple(sorted(probabilities, key=lambda one: -one[1]))
-    notes = _merge_notes(estimator.columns_.surprises(frame))
-    if estimator.many_:
-        notes += (f"the first of {len(estimator.answers_)} targets; `regard explain` shows all",)
+    notes = _merge_notes(check_new_data(estimator.columns_, frame))
+    if estimator.multi_output_:
+        notes += (f"the first of {len(estimator.predictors_)} targets; `regard explain` shows all",)
     evidence = estimator.evidence(frame, TOP)
-    [evidence] = evidence[0] if estimator.many_ else evidence
+    [evidence] = evidence[0] if estimator.multi_output_ else evidence
     cells = evidence.rows.iloc[:, 2:]
     rows = tuple(
         (int(number), float(weight), _text(label), tuple(map(_text, row)))
@@ -57,15 +58,15 @@ def explain_row(estimator: Estimator, input: ViewInput) -> RowExplanation:
     )
     return RowExplanation(
         input=input,
-        summary=in_words(first),
-        prediction=_plain(first.answers[0]),
+        summary=sentence(first),
+        prediction=_plain(first.predictions[0]),
         target=first.target,
         probabilities=probabilities,
         names=tuple(map(str, cells.columns)),
         rows=rows,
         columns=tuple((str(name), float(weight)) for name, weight in evidence.columns.items()),
         notes=notes,
-        context_rows=evidence.seen,
+        context_rows=evidence.context,
     )
 
 
@@ -99,7 +100,7 @@ def form_fields(estimator: Estimator) -> list[dict[str, Any]]:
         {
             "name": column.name,
             "kind": column.kind,
-            "range": column.seen,
+            "range": column.summary,
             "choices": [str(one) for one in column.categories] if len(column.categories) <= MAX_CHOICES else [],
             "value": _text(cell),
         }
@@ -115,7 +116,7 @@ def _cell(column: Column, text: str) -> Any:
 
 
 def _text(cell: Any) -> str:
-    if is_gap(cell):
+    if is_missing(cell):
         return ""
     if isinstance(cell, pd.Timestamp):
         return str(cell.date()) if cell == cell.normalize() else str(cell)

@@ -16,7 +16,7 @@ from regard.studies.runner.folder import Job, StudyFolder
 from regard.studies.runner.work import work
 from regard.studies.scale import laws, scaling
 from regard.tables import compare
-from regard.tables.peers import OF_SCIKIT_LEARN
+from regard.tables.baselines import SCIKIT_LEARN
 from regard.tasks import training
 from regard.tasks.seq2seq.writing import write_targets
 from regard.view import server
@@ -42,7 +42,7 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("compare",): {"--time-limit": SECONDS, "--folds": "2"},
     ("pretrain", "tables"): {
         "--steps": "2", "--model.width": "16", "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16",
-        "--model.cell-layers": "1", "--data.budget": "600", "--data.most-rows": "64", "--data.groups": "4",
+        "--model.cell-layers": "1", "--data.budget": "600", "--data.max-rows": "64", "--data.groups": "4",
     },
     ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm", "--training.optimiser.lr": "0.002"},
     ("study", "scale"): {
@@ -72,7 +72,7 @@ class Reader:
         patch.setattr(scaling, "FRACTIONS", (0.25, 0.5, 1.0))
         patch.setattr(laws, "RESAMPLES", 8)
         patch.setattr(server, "serve", lambda *_: None)  # the address is bound and printed; nobody waits for a browser
-        patch.setattr(compare, "peers", lambda: OF_SCIKIT_LEARN)
+        patch.setattr(compare, "installed_baselines", lambda: SCIKIT_LEARN)
         for task in ("translate", "summarise"):
             patch.setattr(f"regard.tasks.{task}.task.write_targets", write_little)
 

@@ -32,8 +32,8 @@ def test_copies_differ_from_their_rows_only_in_showing_the_target():
     assert sorted(places.tolist()) == [10, 11, 12, 13]
     torch.testing.assert_close(shown.cells[0, places, :-1], batch.cells[0, rows, :-1])
     torch.testing.assert_close(shown.cells[0, places, -1], batch.truth[0, rows, -1])
-    assert not shown.hidden[0, places].any()
-    assert shown.hidden[0, rows, -1].all(), "the rows themselves still hide it"
+    assert not shown.masked[0, places].any()
+    assert shown.masked[0, rows, -1].all(), "the rows themselves still hide it"
     assert torch.equal(shown.predicted.nonzero(), batch.predicted.nonzero()), "what is shown is not predicted"
 
 

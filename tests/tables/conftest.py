@@ -11,9 +11,9 @@ from regard.core.config import to_dict
 from regard.models import InContext
 from regard.parts.feed import SquaredReLU
 from regard.store import CONFIG, WEIGHTS
-from regard.tables import shipped
+from regard.tables.network import pretrained
 
-REAL = shipped.FOLDER
+REAL = pretrained.FOLDER
 
 
 def write_tiny_reader(folder: Path, seed: int = 0) -> Path:
@@ -37,7 +37,7 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _shipped(tiny_reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipped, "FOLDER", tiny_reader)
+    monkeypatch.setattr(pretrained, "FOLDER", tiny_reader)
 
 
 @pytest.fixture
@@ -45,4 +45,4 @@ def real_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """The weights that come with the package, for tests of what they know."""
     if not (REAL / WEIGHTS).exists():
         pytest.skip("the weights that come with the package are not here yet")
-    monkeypatch.setattr(shipped, "FOLDER", REAL)
+    monkeypatch.setattr(pretrained, "FOLDER", REAL)

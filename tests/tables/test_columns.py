@@ -13,16 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, UserError
 from regard.data.tables.files import read_table, write_table
-from regard.tables.columns import Column, Columns, as_frame
+from regard.tables.data_checks import check_training_data
+from regard.tables.encode.column import Column
+from regard.tables.encode.columns import Columns
+from regard.tables.encode.frames import as_frame
+from regard.tables.persist.columns import parse_columns
+from regard.tables.persist.schema import Section
 
 TABLES = Path(os.environ.get("REGARD_TABLES", "no-tables"))  # real ones, described in a MANIFEST.csv
 NAN = float("nan")
 
 
 def learn(cells: Any, **kinds: str) -> Columns:
-    return Columns.learn(pd.DataFrame({"x": cells}), kinds)
+    return Columns.fit(pd.DataFrame({"x": cells}), kinds)
 
 
 def encoded(columns: Columns, cells: Any) -> list[list[float]]:
@@ -134,10 +139,10 @@ def test_kinds_can_be_set():
         (pd.to_datetime(["2024-01-01"]), {"x": "number"}, "column 'x': holds dates, not numbers"),
         (["2024-01-01", "soon"], {"x": "date"}, "column 'x', row 1 (counted from 0): 'soon' is not a date"),
         ([1, 2], {"x": "date"}, "column 'x', row 0 (counted from 0): '1' is not a date"),
-        (["2024-01-01", "31.12.2024"], {"x": "date"}, "column 'x': holds dates of several forms"),
+        (["2024-01-01", "31.12.2024"], {"x": "date"}, "column 'x': mixes date formats"),
         ([1], {"X": "number"}, "kinds: there is no column 'X'; did you mean 'x'?"),
         ([1], {"x": "numeric"}, "kinds: 'x' cannot be 'numeric'; known: number, category, date"),
-        ([1.0, np.inf], {}, "column 'x', row 1 (counted from 0): 'inf' is infinity"),
+        ([1.0, np.inf], {}, "column 'x', row 1 (counted from 0): 'inf' is infinite"),
         ([1.0, -np.inf], {}, "column 'x', row 1 (counted from 0): '-inf' is infinity"),
         ([1e300], {}, "column 'x', row 0 (counted from 0): '1e+300' is infinity or too large"),
         ([1j], {}, "Complex data not supported: column 'x'"),
@@ -153,10 +158,10 @@ def test_what_a_column_cannot_hold_is_named(cells: Any, kinds: dict[str, str], t
 
 
 def test_another_table_may_be_wrong_too():
-    columns = Columns.learn(pd.DataFrame({"n": [1.0, 2], "d": pd.to_datetime(["2024-01-01"] * 2)}))
+    columns = Columns.fit(pd.DataFrame({"n": [1.0, 2], "d": pd.to_datetime(["2024-01-01"] * 2)}))
     with pytest.raises(ConfigError, match=r"column 'n', row 1 .*: 'many' is not a number"):
         columns.encode(pd.DataFrame({"n": [1, "many"], "d": [None, None]}))
-    with pytest.raises(ConfigError, match=r"column 'n', row 0 .*: 'inf' is infinity"):
+    with pytest.raises(ConfigError, match=r"column 'n', row 0 .*: 'inf' is infinite"):
         columns.encode(pd.DataFrame({"n": [np.inf], "d": [None]}))
     with pytest.raises(ConfigError, match=r"column 'd', row 1 .*: 'x' is not a date"):
         columns.encode(pd.DataFrame({"n": [1, 2], "d": ["2024-01-01", "x"]}))
@@ -192,7 +197,7 @@ def test_a_column_that_was_empty_is_not_looked_at():
 
 def test_columns_are_matched_by_name():
     frame = pd.DataFrame({"a": [1, 2], "b": ["u", "v"]})
-    columns = Columns.learn(frame)
+    columns = Columns.fit(frame)
     other = pd.DataFrame({"more": [0, 0], "b": ["u", "v"], "a": [1, 2]})
     np.testing.assert_array_equal(columns.encode(frame).values, columns.encode(other).values)
     with pytest.raises(ConfigError, match="the table has no column 'b'; did you mean 'B'"):
@@ -204,14 +209,14 @@ def test_columns_are_matched_by_name():
 
 def test_columns_without_names_are_matched_by_place():
     cells = np.arange(8.0).reshape(2, 4)
-    columns = Columns.learn(as_frame(cells))
+    columns = Columns.fit(as_frame(cells))
     assert [column.name for column in columns.columns] == ["x0", "x1", "x2", "x3"]
     named = pd.DataFrame(cells, columns=list("dcba"))
     np.testing.assert_array_equal(columns.encode(named).values, cells)
-    np.testing.assert_array_equal(Columns.learn(named).encode(as_frame(cells)).values, cells)
+    np.testing.assert_array_equal(Columns.fit(named).encode(as_frame(cells)).values, cells)
     with pytest.raises(ValueError, match="X has 3 features, but NPTClassifier is expecting 4 features as input"):
         columns.encode(as_frame(cells[:, :3]), reader="NPTClassifier")
-    assert Columns.learn(as_frame(cells), {"x1": "category"}).columns[1].categories == (1.0, 5.0)
+    assert Columns.fit(as_frame(cells), {"x1": "category"}).columns[1].categories == (1.0, 5.0)
 
 
 def test_tables_of_others():
@@ -227,13 +232,13 @@ def test_tables_of_others():
         pyarrow.RecordBatch.from_pandas(frame),
         frame.convert_dtypes(dtype_backend="pyarrow"),
     ]
-    columns = Columns.learn(frame)
+    columns = Columns.fit(frame)
     for other in theirs:
         found = as_frame(other)
-        assert Columns.learn(found) == columns
+        assert Columns.fit(found) == columns
         np.testing.assert_array_equal(columns.encode(found).values, columns.encode(frame).values)
     levels = polars.DataFrame({"x": polars.Series(["lo", "hi"], dtype=polars.Enum(["lo", "mid", "hi"]))})
-    assert Columns.learn(as_frame(levels)).columns[0].categories == ("lo", "mid", "hi")
+    assert Columns.fit(as_frame(levels)).columns[0].categories == ("lo", "mid", "hi")
 
 
 def test_rows_and_arrays_as_frames():
@@ -266,10 +271,10 @@ def test_what_is_no_table_is_refused_in_the_words_of_scikit_learn():
         (scipy.sparse.eye(3, format="csr"), "sparse"),
         (scipy.sparse.coo_array(np.eye(3)), "sparse"),
         ([[1, 2], [3]], r"row 1 \(counted from 0\) has 1 cells, the first 2"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are called 'a'"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are named 'a'"),
         (pd.Series([1]), "Reshape your data"),
-        ("houses.csv", "not the name 'houses.csv'; read it first"),
-        (Path("houses.csv"), "read it first"),
+        ("houses.csv", "not the text 'houses.csv'; use pandas.read_csv"),
+        (Path("houses.csv"), "use pandas.read_csv"),
         (polars.LazyFrame({"a": [1]}), r"LazyFrame; pass X.collect\(\)"),
         (None, "Expected 2D array"),
     ]:
@@ -305,16 +310,20 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
 
 @given(frames(), st.data())
 def test_every_row_is_encoded_by_itself(frame: pd.DataFrame, data: st.DataObject):
-    columns = Columns.learn(frame)
+    columns = Columns.fit(frame)
     whole = columns.encode(frame).values
     rows = data.draw(st.lists(st.integers(0, len(frame) - 1), min_size=1, max_size=10))
     np.testing.assert_array_equal(columns.encode(frame.iloc[rows]).values, whole[rows])
 
 
+def loaded(data: dict[str, Any]) -> Columns:
+    return parse_columns(Section(Path("columns.json"), data))
+
+
 @given(frames())
-def test_columns_keep_through_json(frame: pd.DataFrame):
-    columns = Columns.learn(frame)
-    kept = Columns.from_dict(json.loads(json.dumps(columns.to_dict())))
+def test_columns_survive_json(frame: pd.DataFrame):
+    columns = Columns.fit(frame)
+    kept = loaded(json.loads(json.dumps(columns.to_dict())))
     assert kept == columns
     assert repr(kept) == repr(columns)  # 1, 1.0 and True are equal, and not the same
     np.testing.assert_array_equal(kept.encode(frame).values, columns.encode(frame).values)
@@ -322,7 +331,7 @@ def test_columns_keep_through_json(frame: pd.DataFrame):
 
 @given(frames())
 def test_every_filled_cell_is_a_number_and_every_code_is_known(frame: pd.DataFrame):
-    columns = Columns.learn(frame)
+    columns = Columns.fit(frame)
     cells = columns.encode(frame)
     assert cells.rows == len(frame)
     assert cells.values.shape[1] == len(cells.category) == len(cells.names)
@@ -345,11 +354,11 @@ def test_every_filled_cell_is_a_number_and_every_code_is_known(frame: pd.DataFra
         lambda data: data.update(columns=[5]),
     ],
 )
-def test_damaged_columns_are_told(change: Any):
+def test_damaged_columns_are_refused(change: Any):
     data = learn([1, 2]).to_dict()
     change(data)
-    with pytest.raises(ConfigError, match="columns: "):
-        Columns.from_dict(data)
+    with pytest.raises(UserError, match=r"^columns\.json: columns"):
+        loaded(data)
 
 
 def test_remarks_are_what_a_person_should_know():
@@ -366,15 +375,15 @@ def test_remarks_are_what_a_person_should_know():
             "fine": np.linspace(0, 1, 100) ** 2,
         }
     )
-    lines = Columns.learn(frame).remarks(frame)
+    lines = check_training_data(Columns.fit(frame), frame)
     assert [line.split(":")[0].strip("'") for line in lines] == ["name", "one", "same", "empty", "row", "stamp", "day"]
-    assert "100 of 100 values are distinct, as of an identifier" in lines[0]
-    assert lines[1] == "'one': holds one value only (7.0)"
+    assert "100 of 100 values are distinct, as in an identifier" in lines[0]
+    assert lines[1] == "'one': is constant (7.0)"
     few = frame.head(50)
-    assert not any("identifier" in line for line in Columns.learn(few).remarks(few))
+    assert not any("identifier" in line for line in check_training_data(Columns.fit(few), few))
     assert "(--ignore)" in lines[0]
-    other = Columns.learn(frame).remarks(frame.assign(sex=["f", "x"] * 50))
-    assert "'sex': 50 of 100 cells hold what training never saw: 'x'" in other
+    other = check_training_data(Columns.fit(frame), frame.assign(sex=["f", "x"] * 50))
+    assert "'sex': 50 of 100 cells hold categories unseen in training: 'x'" in other
 
 
 @pytest.mark.parametrize(
@@ -382,13 +391,14 @@ def test_remarks_are_what_a_person_should_know():
     [
         ([*map(str, range(60)), "unknown"], "60 of 61 cells are numbers, but not 'unknown'"),
         ([*map(str, range(60)), *["unknown"] * 30], "90 values"),  # text as often as not
-        ([f"2024-01-{day:02}" for day in range(1, 32)] + ["31.12.2023"], "its cells look like dates"),
-        (["Yes", "no", "yes"] * 5, "'Yes' and 'yes' are read as two categories"),
+        ([f"2024-01-{day:02}" for day in range(1, 32)] + ["31.12.2023"], "looks like dates in several formats"),
+        (["Yes", "no", "yes"] * 5, "'Yes' and 'yes' are two categories"),
         (["S", "10", "12", "14", "16"] * 10, "nothing"),  # codes
     ],
 )
 def test_a_remark_names_the_cells_that_made_text_of_a_column(cells: list, told: str):
-    lines = Columns.learn(frame := pd.DataFrame({"x": cells})).remarks(frame)
+    frame = pd.DataFrame({"x": cells})
+    lines = check_training_data(Columns.fit(frame), frame)
     assert not lines if told in ("nothing", "90 values") else (len(lines) == 1 and told in lines[0])
 
 
@@ -399,7 +409,7 @@ def test_dates_of_all_times():
         found = columns.encode(pd.DataFrame({"x": cells})).values
         assert found[:2, 1].tolist() == [1500, 9999]
         assert columns.decode(found)["x"].tolist()[1] == pd.Timestamp("9999-12-31")
-        assert columns.columns[0].seen == "1500-01-01 to 9999-12-31"
+        assert columns.columns[0].summary == "1500-01-01 to 9999-12-31"
 
 
 def test_moments_come_back_to_the_second():
@@ -414,20 +424,22 @@ def test_moments_come_back_to_the_second():
 def test_names_that_are_no_text_are_names_still():
     cells = np.arange(6.0).reshape(2, 3)
     years = pd.DataFrame(cells, columns=[2022, 2023, 2024])
-    columns = Columns.learn(years)
+    columns = Columns.fit(years)
     assert [column.name for column in columns.columns] == ["2022", "2023", "2024"]
     np.testing.assert_array_equal(columns.encode(years[[2024, 2022, 2023]]).values, cells)
     levels = pd.DataFrame(cells, columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", 1)]))
-    columns = Columns.learn(levels)
+    columns = Columns.fit(levels)
     assert [column.name for column in columns.columns] == ["a x", "a y", "b 1"]
     np.testing.assert_array_equal(columns.encode(levels.iloc[:, ::-1]).values, cells)
-    with pytest.raises(ConfigError, match="two columns are called '1'"):
+    with pytest.raises(ConfigError, match="two columns are named '1'"):
         as_frame(pd.DataFrame({1: [0], "1": [0]}))
 
 
 def test_a_column_that_is_not_there_may_be_added_empty():
     columns = learn([1.0, 2.0])
-    with pytest.raises(ConfigError, match="no column 'x'; known: other; if it is not known, add it with empty cells"):
+    with pytest.raises(
+        ConfigError, match="no column 'x'; known: other; if its values are unknown, add it with empty cells"
+    ):
         columns.encode(pd.DataFrame({"other": [1.0]}))
     assert np.isnan(columns.encode(pd.DataFrame({"x": [None]})).values).all()
 
@@ -435,7 +447,7 @@ def test_a_column_that_is_not_there_may_be_added_empty():
 def test_what_was_inferred_is_shown():
     frame = pd.DataFrame({"n": [1.5, None, 3, 4], "c": list("abcd"), "d": pd.to_datetime(["2024-01-01"] * 4)})
     shown = [("n", "number", "75%", "1.5 to 4"), ("c", "category", "100%", "a, b, c, d")]
-    assert Columns.learn(frame).table() == [*shown, ("d", "date", "100%", "2024-01-01 to 2024-01-01")]
+    assert Columns.fit(frame).table() == [*shown, ("d", "date", "100%", "2024-01-01 to 2024-01-01")]
     many = learn([f"{number:03}" for number in range(200)]).table()
     assert many[0][3] == "000, 001, 002, 003, 004 and 195 more"
 
@@ -445,7 +457,7 @@ def test_real_tables_have_the_kinds_that_their_keepers_say(tmp_path: Path):
     described = pd.read_csv(TABLES / "MANIFEST.csv").set_index("name")
     for name in ["titanic", "penguins", "house_votes_84", "soybean", "pbc_survival", "medical_insurance", "servo"]:
         frame = read_table(TABLES / f"{name}.csv").drop(columns="target")
-        columns = Columns.learn(frame)
+        columns = Columns.fit(frame)
         cells = columns.encode(frame)
         assert cells.category.sum() == described.loc[name, "n_categorical"]
         assert np.isnan(cells.values).sum() == described.loc[name, "missing"]

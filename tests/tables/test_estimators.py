@@ -28,16 +28,18 @@ from regard.core.errors import ConfigError, UserError
 from regard.models.in_context import InContextModel, fit_closed_forms
 from regard.models.npt import NPTModel
 from regard.parts.taps import listen
-from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, estimator, evidence, own_network
+from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, explain
+from regard.tables.estimators import base
+from regard.tables.network import scratch
+from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.in_context_loss import MIN_PROBABILITY
-from regard.tables.own_network import OwnNetwork
-from regard.tables.reader import Looks, Reader
+from regard.tables.network.scratch import NPTPredictor
 from tests.helpers import patience
 from tests.tables.conftest import write_tiny_reader
 
 ESTIMATORS = [NPTClassifier, NPTRegressor]
-MODES = ["in_context", "auto", "trained"]
-QUICK = {"mode": "in_context", "views": 2, "random_state": 0}
+MODES = ["in_context", "auto", "scratch"]
+QUICK = {"mode": "in_context", "members": 2, "random_state": 0}
 
 # What training gives depends on how far it comes in its time, and many of the checks compare two fits.
 NO_TIME = 1e-6
@@ -78,11 +80,11 @@ def failed(estimator: Any) -> dict[str, str]:
 @pytest.mark.parametrize(
     "estimator",
     [
-        IgnorantClassifier(mode="in_context", views=1),
-        IgnorantRegressor(mode="in_context", views=1),
-        IgnorantClassifier(mode="auto", views=1, time_limit=NO_TIME),
-        IgnorantRegressor(mode="auto", views=1, time_limit=NO_TIME),
-        NPTImputer(views=1),
+        IgnorantClassifier(mode="in_context", members=1),
+        IgnorantRegressor(mode="in_context", members=1),
+        IgnorantClassifier(mode="auto", members=1, time_limit=NO_TIME),
+        IgnorantRegressor(mode="auto", members=1, time_limit=NO_TIME),
+        NPTImputer(members=1),
     ],
     ids=lambda estimator: f"{type(estimator).__name__}-{getattr(estimator, 'mode', '')}",
 )
@@ -95,7 +97,7 @@ def test_scikit_learns_own_checks(estimator: Any):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_scikit_learns_own_checks_of_what_is_shipped(kind: type):
-    assert failed(kind(mode="in_context", views=2)) == {}
+    assert failed(kind(mode="in_context", members=2)) == {}
 
 
 def some_table(rows: int = 80, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
@@ -119,13 +121,13 @@ def some_table(rows: int = 80, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray,
 @pytest.mark.parametrize("mode", MODES)
 def test_a_table_of_all_kinds_of_columns(mode: str):
     frame, labels, target = some_table()
-    settings = {"mode": mode, "time_limit": 0.5, "views": 2, "random_state": 0}
+    settings = {"mode": mode, "time_limit": 0.5, "members": 2, "random_state": 0}
     classifier = NPTClassifier(**settings).fit(frame, labels)
-    chances = classifier.predict_proba(frame)
-    assert chances.shape == (80, 2)
-    np.testing.assert_allclose(chances.sum(1), 1, atol=1e-6)
-    assert (chances >= 0).all()
-    assert (classifier.predict(frame) == classifier.classes_[chances.argmax(1)]).all()
+    probabilities = classifier.predict_proba(frame)
+    assert probabilities.shape == (80, 2)
+    np.testing.assert_allclose(probabilities.sum(1), 1, atol=1e-6)
+    assert (probabilities >= 0).all()
+    assert (classifier.predict(frame) == classifier.classes_[probabilities.argmax(1)]).all()
     regressor = NPTRegressor(**settings).fit(frame, target)
     bounds = regressor.predict(frame, quantiles=[0.1, 0.5, 0.9])
     assert np.isfinite(regressor.predict(frame)).all()
@@ -155,7 +157,7 @@ def test_tables_of_extreme_shapes(kind: type, mode: str, shape: tuple[int, int])
     random = np.random.default_rng(0)
     table = random.normal(size=shape)
     y = np.arange(shape[0]) % 3 if kind is NPTClassifier else random.normal(size=shape[0])
-    fitted = kind(mode=mode, time_limit=0.2, views=2, random_state=0).fit(table, y)
+    fitted = kind(mode=mode, time_limit=0.2, members=2, random_state=0).fit(table, y)
     assert fitted.predict(table).shape == (shape[0],)
     assert np.isfinite(fitted.predict(table[:1])).all()
 
@@ -163,7 +165,7 @@ def test_tables_of_extreme_shapes(kind: type, mode: str, shape: tuple[int, int])
 @pytest.mark.parametrize("mode", MODES)
 def test_a_hundred_classes_and_one(mode: str):
     table = np.random.default_rng(0).normal(size=(300, 4))
-    settings = {"mode": mode, "time_limit": 0.2, "views": 2, "random_state": 0}
+    settings = {"mode": mode, "time_limit": 0.2, "members": 2, "random_state": 0}
     many = NPTClassifier(**settings).fit(table, np.arange(300) % 100)
     assert many.predict_proba(table[:7]).shape == (7, 100)
     one = NPTClassifier(**settings).fit(table, ["a"] * 300)
@@ -173,7 +175,7 @@ def test_a_hundred_classes_and_one(mode: str):
 @pytest.mark.parametrize("mode", MODES)
 def test_a_target_that_never_changes(mode: str):
     table = np.random.default_rng(0).normal(size=(70, 2))
-    fitted = NPTRegressor(mode=mode, time_limit=0.2, views=2, random_state=0).fit(table, np.full(70, 7.0))
+    fitted = NPTRegressor(mode=mode, time_limit=0.2, members=2, random_state=0).fit(table, np.full(70, 7.0))
     assert np.isfinite(fitted.predict(table)).all()
 
 
@@ -211,7 +213,7 @@ def test_evidence_of_several_targets_is_that_of_each():
     assert (second[0].rows["target"] == sizes[second[0].rows.index]).all()
     with pytest.raises(ConfigError, match="y, 'b': Unknown label type: continuous"):
         NPTClassifier(**QUICK).fit(frame, pd.DataFrame({"a": labels, "b": target}))
-    with pytest.raises(ConfigError, match="mixes labels of several kinds"):
+    with pytest.raises(ConfigError, match="mixes labels of several types"):
         NPTClassifier(**QUICK).fit(frame, np.array(["a", 1] * 40, dtype=object))
     with pytest.raises(ConfigError, match="top: must be at least 1, not 0"):
         both.evidence(frame, top=0)
@@ -221,24 +223,24 @@ def test_cells_are_weighed_by_hiding_them_one_after_the_other(monkeypatch: pytes
     frame, labels, target = some_table()
     for kind, known in ((NPTRegressor, target), (NPTClassifier, labels)):
         fitted = kind(**QUICK).fit(frame, known)
-        learned, values = fitted.answers_[0], fitted._values(frame.head(5))
-        places, classes = fitted.columns_.places(), fitted.tables_[0].classes
-        whole = learned.answer(values)
+        learned, values = fitted.predictors_[0], fitted._encode(frame.head(5))
+        places, classes = fitted.columns_.positions(), fitted.tables_[0].classes
+        whole = learned.predict(values)
         far = []
         for own in places:
             hidden = values.clone()
             hidden[:, own] = torch.nan
-            change = (learned.answer(hidden) - whole).abs()
+            change = (learned.predict(hidden) - whole).abs()
             far.append(change.sum(1) / 2 if classes else change[:, 0])
         expected = torch.stack(far, 1)
-        monkeypatch.setattr(evidence, "HIDDEN_AT_ONCE", 2 * len(places))  # rows of several parts
-        found = evidence.cell_weights(learned, values, places, classes)
+        monkeypatch.setattr(explain, "MASKED_PER_PASS", 2 * len(places))  # rows of several parts
+        found = explain.column_weights(learned, values, places, classes)
         torch.testing.assert_close(found, expected / expected.sum(1, keepdim=True), rtol=0, atol=1e-3)
-        monkeypatch.setattr(evidence, "HIDDEN_AT_ONCE", 3)  # and columns too
-        answer = Mock(side_effect=learned.answer)
-        again = evidence.cell_weights(SimpleNamespace(answer=answer), values, places, classes)
+        monkeypatch.setattr(explain, "MASKED_PER_PASS", 3)  # and columns too
+        predict = Mock(side_effect=learned.predict)
+        again = explain.column_weights(SimpleNamespace(predict=predict), values, places, classes)
         torch.testing.assert_close(again, found, rtol=0, atol=1e-4)
-        assert max(len(call.args[0]) for call in answer.call_args_list) == 3
+        assert max(len(call.args[0]) for call in predict.call_args_list) == 3
         empty = torch.stack([values[:, own].isnan().all(1) for own in places], 1)
         assert empty.any()
         assert not found[empty].any()
@@ -246,19 +248,19 @@ def test_cells_are_weighed_by_hiding_them_one_after_the_other(monkeypatch: pytes
 
 def test_too_few_steps_are_told(monkeypatch: pytest.MonkeyPatch):
     frame, _, target = some_table()
-    monkeypatch.setattr(own_network, "_paced", lambda _, maskings, __: replace(maskings, steps=3))
+    monkeypatch.setattr(scratch, "_fit_to_time", lambda _, batches, __: replace(batches, steps=3))
     with pytest.warns(ConvergenceWarning, match="time for 3 steps only"):
-        NPTRegressor(mode="trained", time_limit=600, random_state=0).fit(frame, target)
+        NPTRegressor(mode="scratch", time_limit=600, random_state=0).fit(frame, target)
 
 
-@pytest.mark.parametrize("mode", ["in_context", "trained"])
+@pytest.mark.parametrize("mode", ["in_context", "scratch"])
 def test_the_seed_decides(mode: str, monkeypatch: pytest.MonkeyPatch):
     frame, _, target = some_table()
-    paced = lambda _, maskings, __: replace(maskings, steps=3)  # noqa: E731 (the clock must not decide)
-    monkeypatch.setattr(own_network, "_paced", paced)
+    paced = lambda _, batches, __: replace(batches, steps=3)  # noqa: E731 (the clock must not decide)
+    monkeypatch.setattr(scratch, "_fit_to_time", paced)
     torch.manual_seed(5)
     before = torch.random.get_rng_state()
-    settings = {"mode": mode, "views": 2, "time_limit": 600}
+    settings = {"mode": mode, "members": 2, "time_limit": 600}
     first, second, other = (NPTRegressor(**settings, random_state=seed).fit(frame, target) for seed in (1, 1, 2))
     assert torch.equal(torch.random.get_rng_state(), before)
     assert (first.predict(frame) == second.predict(frame)).all()
@@ -283,14 +285,14 @@ def test_a_row_that_counts_twice_is_there_twice():
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_the_table_is_read_once_for_each_view(kind: type, monkeypatch: pytest.MonkeyPatch):
     frame, labels, target = some_table()
-    reads, read = [], InContextModel.read
+    reads, read = [], InContextModel.encode_context
 
     def counted(self: InContextModel, *arguments: Any) -> Any:
         reads.append(self)
         return read(self, *arguments)
 
-    monkeypatch.setattr(InContextModel, "read", counted)
-    fitted = kind(mode="in_context", views=3, random_state=0).fit(frame, labels if kind is NPTClassifier else target)
+    monkeypatch.setattr(InContextModel, "encode_context", counted)
+    fitted = kind(mode="in_context", members=3, random_state=0).fit(frame, labels if kind is NPTClassifier else target)
     first = fitted.predict(frame.head(1))
     assert len(reads) == 3
     for place in range(5):
@@ -302,9 +304,9 @@ def test_the_table_is_read_once_for_each_view(kind: type, monkeypatch: pytest.Mo
 
 def test_a_network_of_its_own_reads_the_table_once(monkeypatch: pytest.MonkeyPatch):
     frame, _, target = some_table()
-    fitted = NPTRegressor(mode="trained", time_limit=0.2, random_state=0).fit(frame, target)
+    fitted = NPTRegressor(mode="scratch", time_limit=0.2, random_state=0).fit(frame, target)
     expected = fitted.predict(frame)
-    monkeypatch.setattr(NPTModel, "read", lambda *_: pytest.fail("it has been read"))
+    monkeypatch.setattr(NPTModel, "encode_context", lambda *_: pytest.fail("it has been read"))
     np.testing.assert_allclose([fitted.predict(frame.iloc[[row]])[0] for row in range(80)], expected, atol=1e-4)
 
 
@@ -312,33 +314,33 @@ def test_a_network_of_its_own_reads_the_table_once(monkeypatch: pytest.MonkeyPat
 def test_what_was_kept_answers_like_all_rows_at_once(classes: int):
     frame, _, target = some_table()
     y = np.digitize(target, [-0.5, 0.5]) if classes else target
-    fitted = (NPTClassifier if classes else NPTRegressor)(mode="in_context", views=1, random_state=0).fit(frame, y)
-    (reader,) = fitted.answers_[0].readers
-    asked, (view,) = fitted._values(some_table(9, seed=1)[0]), reader.views
+    fitted = (NPTClassifier if classes else NPTRegressor)(mode="in_context", members=1, random_state=0).fit(frame, y)
+    (reader,) = fitted.predictors_[0].predictors
+    asked, (view,) = fitted._encode(some_table(9, seed=1)[0]), reader.members
     with torch.inference_mode():
-        together = torch.cat([view.see(reader.table.values), view.see(asked)], 1)
+        together = torch.cat([view.select(reader.table.values), view.select(asked)], 1)
         category = reader.table.category[view.columns][None]
-        whole = reader.model(together, category, view.show(reader.table.target), classes, view.codes)
+        whole = reader.model(together, category, view.encode_target(reader.table.target), classes, view.column_codes)
         ((_, part),) = reader.passes(0, asked)
-        kept = reader.model.answer(part.known, view.see(asked))
+        kept = reader.model.predict(part.encoded, view.select(asked))
     torch.testing.assert_close(kept, whole, rtol=1e-5, atol=1e-5)
-    one_by_one = torch.cat([reader.answer(row[None]) for row in asked])
-    torch.testing.assert_close(one_by_one, reader.answer(asked), rtol=1e-4, atol=1e-5)
+    one_by_one = torch.cat([reader.predict(row[None]) for row in asked])
+    torch.testing.assert_close(one_by_one, reader.predict(asked), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(("kind", "found"), [(NPTClassifier, 2), (NPTRegressor, 2)])
 def test_closed_forms_are_solved_once_for_views_that_see_alike(kind: type, found: int, monkeypatch: pytest.MonkeyPatch):
     """Two orders of two classes, and two scales of numbers, in eight views."""
     frame, labels, target = some_table()
-    fitted = kind(mode="in_context", views=8, random_state=0).fit(frame, labels if kind is NPTClassifier else target)
+    fitted = kind(mode="in_context", members=8, random_state=0).fit(frame, labels if kind is NPTClassifier else target)
     alone = torch.stack([
-        Reader(reader.model, reader.table, Looks(1, number), fitted.seed_).answer(fitted._values(frame))
-        for reader in fitted.answers_[0].readers
+        InContextPredictor(reader.model, reader.table, Members(1, number), fitted.seed_).predict(fitted._encode(frame))
+        for reader in fitted.predictors_[0].predictors
         for number in range(8)
     ])  # fmt: skip
     solved, fit = [], ClosedForms.fit.__func__
     monkeypatch.setattr(ClosedForms, "fit", classmethod(lambda cls, *given: solved.append(0) or fit(cls, *given)))
-    together = fitted.answers_[0].answer(fitted._values(frame))
+    together = fitted.predictors_[0].predict(fitted._encode(frame))
     assert len(solved) == found
     assert torch.equal(together, alone.mean(0))
 
@@ -348,23 +350,23 @@ class TestLargeTables:
 
     @pytest.fixture(autouse=True)
     def _small_pieces(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("regard.tables.views.MOST_ROWS", 60)
-        monkeypatch.setattr("regard.tables.neighbourhoods.MOST_PLACES", 20)
+        monkeypatch.setattr("regard.tables.ensemble.MOST_CONTEXT_ROWS", 60)
+        monkeypatch.setattr("regard.tables.network.local_context.MOST_CLUSTERS", 20)
 
     @pytest.mark.parametrize("kind", [NPTClassifier, NPTRegressor])
     def test_a_row_is_answered_alone_as_among_others(self, kind: type):
         frame, labels, target = some_table(400)
-        fitted = kind(mode="in_context", views=4, random_state=0).fit(
+        fitted = kind(mode="in_context", members=4, random_state=0).fit(
             frame, labels if kind is NPTClassifier else target
         )
-        asked, (reader,) = fitted._values(some_table(30, seed=1)[0]), fitted.answers_[0].readers
-        one_by_one = torch.cat([reader.answer(row[None]) for row in asked])
-        torch.testing.assert_close(one_by_one, reader.answer(asked), rtol=1e-4, atol=1e-4)
+        asked, (reader,) = fitted._encode(some_table(30, seed=1)[0]), fitted.predictors_[0].predictors
+        one_by_one = torch.cat([reader.predict(row[None]) for row in asked])
+        torch.testing.assert_close(one_by_one, reader.predict(asked), rtol=1e-4, atol=1e-4)
 
     def test_every_asked_row_is_answered_once_and_sees_its_neighbours(self):
         frame, labels, _ = some_table(400)
-        fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, labels)
-        asked, (reader,) = fitted._values(some_table(30, seed=1)[0]), fitted.answers_[0].readers
+        fitted = NPTClassifier(mode="in_context", members=2, random_state=0).fit(frame, labels)
+        asked, (reader,) = fitted._encode(some_table(30, seed=1)[0]), fitted.predictors_[0].predictors
         whole, local = list(reader.passes(0, asked)), list(reader.passes(1, asked))
         assert len(whole) == 1 < len(local)
         assert sorted(torch.cat([rows for rows, _ in local]).tolist()) == list(range(30))
@@ -374,97 +376,106 @@ class TestLargeTables:
 
     def test_a_row_of_the_table_lies_in_the_neighbourhood_that_it_is_answered_from(self):
         frame, labels, _ = some_table(400)
-        fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, labels)
-        (reader,) = fitted.answers_[0].readers
+        fitted = NPTClassifier(mode="in_context", members=2, random_state=0).fit(frame, labels)
+        (reader,) = fitted.predictors_[0].predictors
         inside = [row in part.rows for rows, part in reader.passes(1, reader.table.values) for row in rows]
         assert np.mean(inside) > 0.8  # the middles overlap, but not perfectly
 
     def test_rows_that_are_not_read_are_counted(self):
         """A row that resembles another is told by it, though no view reads that one."""
         frame, _, target = some_table(400)
-        fitted = NPTRegressor(mode="in_context", views=1, random_state=0).fit(frame, target)
-        fitted = trusting(fitted, 40.0)
-        (reader,) = fitted.answers_[0].readers
+        fitted = NPTRegressor(mode="in_context", members=1, random_state=0).fit(frame, target)
+        fitted = gated(fitted, 40.0)
+        (reader,) = fitted.predictors_[0].predictors
         ((_, part),) = reader.passes(0, reader.table.values[:1])
-        assert sorted(part.counted.tolist()) == list(range(400))
+        assert sorted(part.statistics_rows.tolist()) == list(range(400))
         unread = next(row for row in range(400) if row not in part.rows)
         (found,) = fitted.evidence(frame.iloc[[unread]], top=400)
         assert found.rows.index[0] == unread
         assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-4)
 
-    def test_guesses_of_the_rows_that_are_read_are_their_own(self):
+    def test_closed_forms_of_context_rows_are_leave_one_out(self):
         frame, _, target = some_table(400)
-        (reader,) = NPTRegressor(mode="in_context", views=1, random_state=0).fit(frame, target).answers_[0].readers
+        (reader,) = (
+            NPTRegressor(mode="in_context", members=1, random_state=0).fit(frame, target).predictors_[0].predictors
+        )
         ((_, part),) = reader.passes(0, reader.table.values[:1])
-        read = reader.table.rows(part.rows)
-        truth, told = reader.views[0].show(read.target)[0], part.known.closed_forms.leave_one_out[0, :, :, 0]
+        read = reader.table.take(part.rows)
+        truth, told = (
+            reader.members[0].encode_target(read.target)[0],
+            part.encoded.closed_forms.leave_one_out[0, :, :, 0],
+        )
         assert len(told) == len(part.rows)
         assert (np.corrcoef(torch.cat([told, truth[:, None]], 1).T.numpy())[2, :2] > 0.5).all()
 
     def test_what_is_counted_once_holds_for_any_order_of_classes(self):
         """Of numbers alone, where nothing is said of the first few classes by themselves."""
         frame = np.random.default_rng(0).normal(size=(400, 3))
-        fitted = NPTClassifier(mode="in_context", views=3, random_state=0).fit(frame, np.arange(400) % 5)
-        (reader,) = fitted.answers_[0].readers
+        fitted = NPTClassifier(mode="in_context", members=3, random_state=0).fit(frame, np.arange(400) % 5)
+        (reader,) = fitted.predictors_[0].predictors
         for number in (0, 2):  # between them is the view of neighbourhoods
-            view = reader.views[number]
+            view = reader.members[number]
             ((_, part),) = reader.passes(number, reader.table.values[:1])
-            own = fit_closed_forms(*reader._shown(view, view.counted))
-            expected = own.subset(torch.searchsorted(view.counted, view.rows))
-            torch.testing.assert_close(part.known.closed_forms.leave_one_out, expected.leave_one_out, atol=1e-3, rtol=0)
-            torch.testing.assert_close(part.known.columns.label_sums, own.columns.label_sums)
+            own = fit_closed_forms(*reader._inputs(view, view.statistics_rows))
+            expected = own.subset(torch.searchsorted(view.statistics_rows, view.context_rows))
+            torch.testing.assert_close(
+                part.encoded.closed_forms.leave_one_out, expected.leave_one_out, atol=1e-3, rtol=0
+            )
+            torch.testing.assert_close(part.encoded.columns.label_sums, own.columns.label_sums)
 
     def test_evidence_still_sums_to_one(self):
         frame, labels, _ = some_table(400)
-        fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, labels)
+        fitted = NPTClassifier(mode="in_context", members=2, random_state=0).fit(frame, labels)
         for found in fitted.evidence(some_table(5, seed=1)[0], top=400):
             assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-4)
 
     def test_what_was_read_of_neighbourhoods_is_kept_beside_the_views(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("regard.tables.reader.MOST_KEPT", 4)
-        monkeypatch.setattr("regard.tables.reader.MOST_PLACES", 20)
+        monkeypatch.setattr("regard.tables.network.in_context.MOST_CONTEXTS", 4)
+        monkeypatch.setattr("regard.tables.network.in_context.MOST_CLUSTERS", 20)
         frame, labels, _ = some_table(400)
-        fitted = NPTClassifier(mode="in_context", views=4, random_state=0).fit(frame, labels)
+        fitted = NPTClassifier(mode="in_context", members=4, random_state=0).fit(frame, labels)
         fitted.predict(frame)
-        monkeypatch.setattr(InContextModel, "read", lambda *_: pytest.fail("it has been read"))
+        monkeypatch.setattr(InContextModel, "encode_context", lambda *_: pytest.fail("it has been read"))
         fitted.predict(frame)
 
     def test_very_many_classes_are_read_and_asked_in_smaller_parts(self, monkeypatch: pytest.MonkeyPatch):
         classes, columns = 60, 4
-        monkeypatch.setattr("regard.tables.views.LABELS_AT_ONCE", 31 * classes * columns)
-        monkeypatch.setattr("regard.tables.reader.CELLS_AT_ONCE", 150 * (columns + 4) * (1 + classes // 30))
-        asked, see = [], InContextModel.see
+        monkeypatch.setattr("regard.tables.ensemble.MOST_LABEL_STATISTICS", 31 * classes * columns)
+        monkeypatch.setattr(
+            "regard.tables.network.in_context.CELLS_PER_PASS", 150 * (columns + 4) * (1 + classes // 30)
+        )
+        asked, see = [], InContextModel.embed_rows
 
         def counted(self: InContextModel, known: Any, values: torch.Tensor) -> Any:
             asked.append(values.shape[1])
             return see(self, known, values)
 
-        monkeypatch.setattr(InContextModel, "see", counted)
+        monkeypatch.setattr(InContextModel, "embed_rows", counted)
         table = np.random.default_rng(0).normal(size=(400, columns))
-        fitted = NPTClassifier(mode="in_context", views=2, random_state=0).fit(table, np.arange(400) % classes)
-        (reader,) = fitted.answers_[0].readers
+        fitted = NPTClassifier(mode="in_context", members=2, random_state=0).fit(table, np.arange(400) % classes)
+        (reader,) = fitted.predictors_[0].predictors
         for _, part in reader.passes(1, reader.table.values):
             assert len(part.rows) <= 31
-        reader.answer(reader.table.values)
+        reader.predict(reader.table.values)
         assert max(asked) == 128, "whole blocks"
 
 
-def trusting(fitted: Any, bias: float) -> Any:
-    """The estimator, now sure whether to trust the rows that resemble a row or the vote."""
-    (reader,) = fitted.answers_[0].readers
+def gated(fitted: Any, bias: float) -> Any:
+    """The estimator with a gate that is fully open or closed for kernel ridge."""
+    (reader,) = fitted.predictors_[0].predictors
     reader.model = deepcopy(reader.model)
     torch.nn.init.zeros_(reader.model.gate.weight)
     torch.nn.init.constant_(reader.model.gate.bias, bias)
     return fitted
 
 
-def test_evidence_is_the_vote_itself_where_only_that_is_trusted():
+def test_evidence_is_label_attention_if_the_gate_is_closed():
     frame, labels, _ = some_table()
-    fitted = NPTClassifier(mode="in_context", views=3, random_state=0).fit(frame, labels)
-    fitted = trusting(fitted, -40.0)
+    fitted = NPTClassifier(mode="in_context", members=3, random_state=0).fit(frame, labels)
+    fitted = gated(fitted, -40.0)
     asked = some_table(70, seed=1)[0]
-    chances = fitted.predict_proba(asked)
-    for found, own in zip(fitted.evidence(asked, top=80), chances, strict=True):
+    probabilities = fitted.predict_proba(asked)
+    for found, own in zip(fitted.evidence(asked, top=80), probabilities, strict=True):
         weights = found.rows["weight"]
         assert weights.sum() == pytest.approx(1, abs=1e-5)
         assert (weights.diff().dropna() <= 0).all()
@@ -476,16 +487,16 @@ def test_evidence_is_the_vote_itself_where_only_that_is_trusted():
         assert sorted(found.columns.index) == sorted(frame.columns)
 
 
-def test_evidence_is_what_resembling_rows_add_where_only_they_are_trusted():
+def test_evidence_is_that_of_kernel_ridge_if_the_gate_is_open():
     frame, labels, _ = some_table()
-    fitted = trusting(NPTClassifier(mode="in_context", views=1, random_state=0).fit(frame, labels), 40.0)
+    fitted = gated(NPTClassifier(mode="in_context", members=1, random_state=0).fit(frame, labels), 40.0)
     twin = frame.iloc[[5]]
     (found,) = fitted.evidence(twin, top=80)
     assert found.rows.index[0] == 5  # nothing resembles a row more than itself
     assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-5)
-    (reader,) = fitted.answers_[0].readers
-    ((_, part),) = reader.passes(0, fitted._values(twin))
-    shares = part.known.closed_forms.label_weights(reader.views[0].see(fitted._values(twin)))[0, 0]
+    (reader,) = fitted.predictors_[0].predictors
+    ((_, part),) = reader.passes(0, fitted._encode(twin))
+    shares = part.encoded.closed_forms.label_weights(reader.members[0].select(fitted._encode(twin)))[0, 0]
     np.testing.assert_allclose(found.rows["weight"], shares.numpy()[found.rows.index], atol=1e-6)
 
 
@@ -503,19 +514,19 @@ def test_evidence_shows_the_known_rows_as_they_were():
 
 def test_evidence_of_a_network_of_the_tables_own_is_what_it_looked_at():
     frame, _, target = some_table()
-    fitted = NPTRegressor(mode="trained", time_limit=0.1, transductive=True, random_state=0)
+    fitted = NPTRegressor(mode="scratch", time_limit=0.1, transductive=True, random_state=0)
     fitted.fit(frame.head(60), target[:60], unlabelled=frame.tail(20))
-    learned = fitted.answers_[0]
-    assert isinstance(learned, OwnNetwork)
-    asked = fitted._values(frame.tail(3))
+    learned = fitted.predictors_[0]
+    assert isinstance(learned, NPTPredictor)
+    asked = fitted._encode(frame.tail(3))
     with listen(learned.model) as heard:
-        learned.answer(asked)
+        learned.predict(asked)
     patterns = [pattern[0].mean(0) for name, pattern in heard.items() if name.startswith("rows.")]
     assert len(patterns) == learned.model.config.layers
     looked = torch.stack(patterns).mean(0)  # asked, and the known rows in the order of `shown`
     torch.testing.assert_close(looked.sum(1), torch.ones(3))
     for own, found in zip(looked, fitted.evidence(frame.tail(3), top=60), strict=True):
-        expected = {int(row): float(weight) for row, weight in zip(learned.shown, own, strict=True) if row < 60}
+        expected = {int(row): float(weight) for row, weight in zip(learned.context_rows, own, strict=True) if row < 60}
         assert expected == pytest.approx(dict(zip(found.rows.index, found.rows["weight"], strict=True)), rel=1e-5)
         assert found.columns.sum() == pytest.approx(1)
 
@@ -525,10 +536,10 @@ def test_evidence_of_a_network_of_the_tables_own_is_what_it_looked_at():
 def test_what_is_saved_answers_the_same(kind: type, mode: str, tmp_path: Path):
     frame, labels, target = some_table()
     y = pd.Series(labels if kind is NPTClassifier else target, name="what")
-    fitted = kind(mode=mode, time_limit=0.5, views=2, random_state=0).fit(frame, y)
+    fitted = kind(mode=mode, time_limit=0.5, members=2, random_state=0).fit(frame, y)
     expected = fitted.predict_proba(frame) if kind is NPTClassifier else fitted.predict(frame, quantiles=[0.2, 0.9])
     clone(fitted)
-    fitted.set_params(views=np.int64(2)).save(tmp_path / "run")  # as a search over settings has it
+    fitted.set_params(members=np.int64(2)).save(tmp_path / "run")  # as a search over settings has it
     pickled = pickle.loads(pickle.dumps(fitted))
     for other in (regard.load(tmp_path / "run"), pickled):
         assert type(other) is kind
@@ -572,7 +583,7 @@ def test_labels_of_every_kind_are_saved(labels: Any, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "damage", ["seed: x", "estimator: Nobody", "targets: 3", "model: [[{}]]", "settings: {views: a, z: 1}"]
+    "damage", ["seed: x", "estimator: Nobody", "targets: 3", "model: [[{}]]", "settings: {members: a, z: 1}"]
 )
 def test_a_damaged_folder_is_one_line(damage: str, tmp_path: Path):
     frame, labels, _ = some_table()
@@ -587,7 +598,7 @@ def test_a_damaged_folder_is_one_line(damage: str, tmp_path: Path):
 def test_unlabelled_rows_are_learned_from_and_kept(tmp_path: Path):
     frame, _, target = some_table()
     more = some_table(30, seed=1)[0].assign(text="new")
-    fitted = NPTRegressor(mode="trained", time_limit=0.3, transductive=True, random_state=0)
+    fitted = NPTRegressor(mode="scratch", time_limit=0.3, transductive=True, random_state=0)
     fitted.fit(frame, target, unlabelled=more)
     fitted.save(tmp_path / "run")
     np.testing.assert_allclose(regard.load(tmp_path / "run").predict(more), fitted.predict(more), rtol=1e-6)
@@ -595,12 +606,12 @@ def test_unlabelled_rows_are_learned_from_and_kept(tmp_path: Path):
         fitted.fit(frame, target)
 
 
-@pytest.mark.parametrize("mode", ["auto", "trained"])
+@pytest.mark.parametrize("mode", ["auto", "scratch"])
 @pytest.mark.parametrize("limit", [0.001, 1.5])
 def test_the_time_limit_is_kept(mode: str, limit: float):
     table = np.random.default_rng(0).normal(size=(400, 10))
     began = time.monotonic()
-    NPTRegressor(mode=mode, time_limit=limit, views=2, random_state=0).fit(table, table[:, 0])
+    NPTRegressor(mode=mode, time_limit=limit, members=2, random_state=0).fit(table, table[:, 0])
     assert time.monotonic() - began < 1.5 * limit + patience(3)  # one step and what surrounds it
 
 
@@ -608,25 +619,25 @@ def test_trained_quantiles_cover_what_was_never_learned():
     random = np.random.default_rng(0)
     table, noise = random.normal(size=(600, 3)), random.normal(size=600)
     y = table[:, 0] + noise
-    fitted = NPTRegressor(mode="trained", time_limit=6, random_state=0).fit(table[:400], y[:400])
+    fitted = NPTRegressor(mode="scratch", time_limit=6, random_state=0).fit(table[:400], y[:400])
     low, high = fitted.predict(table[400:], quantiles=[0.1, 0.9]).T
     assert 0.6 < ((low < y[400:]) & (y[400:] < high)).mean() < 0.95
 
 
 def test_trained_looks_at_rows_of_all_parts_of_a_sorted_table():
     y = np.sort(np.random.default_rng(0).normal(size=6000))
-    fitted = NPTRegressor(mode="trained", time_limit=0.1, random_state=0).fit(y[:, None], y)
-    network = fitted.answers_[0]
-    assert (network.table.cells[network.shown][:, -1] > 0).float().mean() == pytest.approx(0.5, abs=0.25)
+    fitted = NPTRegressor(mode="scratch", time_limit=0.1, random_state=0).fit(y[:, None], y)
+    network = fitted.predictors_[0]
+    assert (network.table.cells[network.context_rows][:, -1] > 0).float().mean() == pytest.approx(0.5, abs=0.25)
 
 
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"mode": "in context"}, "mode: 'in context' is not a way to predict; did you mean 'in_context'"),
+        ({"mode": "in context"}, "mode: unknown mode 'in context'; did you mean 'in_context'"),
         ({"time_limit": 0}, "time_limit: "),
         ({"time_limit": float("inf")}, "time_limit: "),
-        ({"views": 0}, "views: "),
+        ({"members": 0}, "members: "),
         ({"n_jobs": 0}, "n_jobs: "),
         ({"kinds": {"nmber": "category"}}, "did you mean 'number'"),
         ({"transductive": True}, "one needs the other"),
@@ -664,15 +675,15 @@ def test_threads_are_as_before(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_weights_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr("regard.tables.shipped.FOLDER", tmp_path)
-    with pytest.raises(UserError, match="mode trained"):
+    monkeypatch.setattr("regard.tables.network.pretrained.FOLDER", tmp_path)
+    with pytest.raises(UserError, match="mode scratch"):
         NPTClassifier(**QUICK).fit([[1.0], [2.0]], [0, 1])
 
 
 def test_the_weights_are_loaded_once_for_all_targets(monkeypatch: pytest.MonkeyPatch):
     frame, _, target = some_table()
-    load = Mock(side_effect=estimator.table_reader)
-    monkeypatch.setattr(estimator, "table_reader", load)
+    load = Mock(side_effect=base.pretrained_model)
+    monkeypatch.setattr(base, "pretrained_model", load)
     NPTRegressor(**QUICK).fit(frame, np.stack([target, -target], 1))
     assert load.call_count == 1
 
@@ -681,9 +692,9 @@ def test_weights_of_ones_own_are_used_and_kept(tmp_path: Path):
     frame, labels, _ = some_table()
     (tmp_path / "own").mkdir()
     own = write_tiny_reader(tmp_path / "own", seed=1)
-    shipped = NPTClassifier(**QUICK).fit(frame, labels).predict_proba(frame)
+    pretrained = NPTClassifier(**QUICK).fit(frame, labels).predict_proba(frame)
     fitted = NPTClassifier(**QUICK, weights=own).fit(frame, labels)
-    assert not np.allclose(fitted.predict_proba(frame), shipped, atol=1e-6)
+    assert not np.allclose(fitted.predict_proba(frame), pretrained, atol=1e-6)
     fitted.save(tmp_path / "run")
     shutil.rmtree(own)
     assert np.array_equal(regard.load(tmp_path / "run").predict_proba(frame), fitted.predict_proba(frame))
@@ -693,11 +704,14 @@ def test_what_holds_no_reader_of_tables_is_named(tmp_path: Path):
     from_text = tmp_path / "text"
     from_text.mkdir()
     (from_text / "config.yaml").write_text("model: {kind: GPT, width: 8}\n")
-    for folder, words in ((from_text, "config.yaml: is not of `regard pretrain tables`"), (tmp_path / "no", "no")):
+    for folder, words in (
+        (from_text, "config.yaml: is not a run of `regard pretrain tables`"),
+        (tmp_path / "no", "no"),
+    ):
         with pytest.raises(UserError, match=words):
             NPTClassifier(**QUICK, weights=folder).fit([[1.0], [2.0]], [0, 1])
-    with pytest.raises(UserError, match="begins without any"):
-        NPTClassifier(mode="trained", weights=from_text).fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(UserError, match="does not use any"):
+        NPTClassifier(mode="scratch", weights=from_text).fit([[1.0], [2.0]], [0, 1])
 
 
 def test_a_run_can_be_written_to_a_file_object_by_joblib():

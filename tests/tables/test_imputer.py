@@ -16,26 +16,26 @@ import regard
 from regard.core.errors import ConfigError
 from regard.models.in_context import InContextModel
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
-from regard.tables.imputer import MOST_READERS
+from regard.tables.estimators.imputer import MOST_PREDICTORS
 
 ROWS = 40
-RANDOM = np.random.default_rng(0)
+RNG = np.random.default_rng(0)
 COLUMNS: dict[str, Any] = {
-    "float": RANDOM.normal(size=ROWS),
-    "float32": RANDOM.normal(size=ROWS).astype(np.float32),
-    "Int64": pd.array(RANDOM.integers(0, 9, ROWS), dtype="Int64"),
-    "UInt8": pd.array(RANDOM.integers(0, 9, ROWS), dtype="UInt8"),
-    "arrow": pd.array(RANDOM.integers(0, 9, ROWS), dtype="int64[pyarrow]"),
-    "text": RANDOM.choice(["x", "y", "z"], ROWS),
-    "string": pd.array(RANDOM.choice(["x", "y"], ROWS), dtype="string"),
+    "float": RNG.normal(size=ROWS),
+    "float32": RNG.normal(size=ROWS).astype(np.float32),
+    "Int64": pd.array(RNG.integers(0, 9, ROWS), dtype="Int64"),
+    "UInt8": pd.array(RNG.integers(0, 9, ROWS), dtype="UInt8"),
+    "arrow": pd.array(RNG.integers(0, 9, ROWS), dtype="int64[pyarrow]"),
+    "text": RNG.choice(["x", "y", "z"], ROWS),
+    "string": pd.array(RNG.choice(["x", "y"], ROWS), dtype="string"),
     "object": pd.Series([1 if place % 2 else "q" for place in range(ROWS)], dtype=object),
-    "categorical": pd.Categorical(RANDOM.choice(["lo", "hi"], ROWS), ["lo", "mid", "hi"], ordered=True),
-    "interval": pd.cut(RANDOM.normal(size=ROWS), 3),
-    "boolean": pd.array(RANDOM.random(ROWS) > 0.5, dtype="boolean"),
+    "categorical": pd.Categorical(RNG.choice(["lo", "hi"], ROWS), ["lo", "mid", "hi"], ordered=True),
+    "interval": pd.cut(RNG.normal(size=ROWS), 3),
+    "boolean": pd.array(RNG.random(ROWS) > 0.5, dtype="boolean"),
     "date": pd.date_range("2024-01-01", periods=ROWS),
     "moment": pd.date_range("2024-01-01 10:30", periods=ROWS, tz="Europe/Berlin"),
     "written": pd.Series(pd.date_range("2024-01-01", periods=ROWS)).dt.strftime("%Y-%m-%d"),
-    "span": pd.to_timedelta(RANDOM.integers(0, 9, ROWS), unit="D"),
+    "span": pd.to_timedelta(RNG.integers(0, 9, ROWS), unit="D"),
 }
 
 
@@ -48,7 +48,7 @@ def with_gaps(every: int = 5) -> pd.DataFrame:
 
 def test_gaps_of_every_kind_are_filled_and_nothing_else_changes():
     frame = with_gaps()
-    filled = NPTImputer(views=2, random_state=0).fit_transform(frame)
+    filled = NPTImputer(members=2, random_state=0).fit_transform(frame)
     assert filled.isna().sum().sum() == 0
     assert (filled.dtypes == frame.dtypes).all()
     assert filled.index.equals(frame.index)
@@ -61,7 +61,7 @@ def test_gaps_of_every_kind_are_filled_and_nothing_else_changes():
 
 def test_a_table_without_gaps_is_untouched_and_nothing_is_read(monkeypatch: pytest.MonkeyPatch):
     fitted = NPTImputer(random_state=0).fit(with_gaps())
-    monkeypatch.setattr(InContextModel, "read", lambda *_: pytest.fail("there was nothing to fill"))
+    monkeypatch.setattr(InContextModel, "encode_context", lambda *_: pytest.fail("there was nothing to fill"))
     whole = pd.DataFrame(COLUMNS)
     pd.testing.assert_frame_equal(fitted.transform(whole), whole)
 
@@ -69,10 +69,10 @@ def test_a_table_without_gaps_is_untouched_and_nothing_is_read(monkeypatch: pyte
 def test_what_is_filled_in_is_what_the_estimators_predict():
     """The same network asked in the other way."""
     frame = with_gaps()[["float", "text", "boolean", "Int64"]]
-    filled = NPTImputer(views=3, random_state=0).fit_transform(frame)
+    filled = NPTImputer(members=3, random_state=0).fit_transform(frame)
     for name, kind in (("float", NPTRegressor), ("text", NPTClassifier)):
         there, others = frame[name].notna(), frame.drop(columns=name)
-        fitted = kind(mode="in_context", views=3, random_state=0).fit(others[there], frame.loc[there, name])
+        fitted = kind(mode="in_context", members=3, random_state=0).fit(others[there], frame.loc[there, name])
         expected = fitted.predict(others[~there])
         found = filled.loc[~there, name]
         assert (found == expected).all() if name == "text" else np.allclose(found.astype(float), expected, atol=1e-5)
@@ -81,7 +81,7 @@ def test_what_is_filled_in_is_what_the_estimators_predict():
 @given(st.lists(st.lists(st.one_of(st.none(), st.integers(-3, 3)), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_arrays_of_any_gaps(rows: list):
     array = np.array(rows, dtype=float)
-    filled = NPTImputer(views=1, random_state=0).fit_transform(array)
+    filled = NPTImputer(members=1, random_state=0).fit_transform(array)
     assert filled.dtype == array.dtype
     there = ~np.isnan(array)
     assert (filled[there] == array[there]).all()
@@ -94,7 +94,7 @@ def test_arrays_of_any_gaps(rows: list):
 
 def test_tables_come_back_in_the_form_they_had():
     rows = {"a": [1.0, None, 3.0, 4.0], "b": ["u", "v", None, "v"], "c": [1, 2, None, 4]}
-    imputer = NPTImputer(views=1, random_state=0)
+    imputer = NPTImputer(members=1, random_state=0)
     frame = polars.DataFrame(rows)
     filled = imputer.fit_transform(frame)
     assert isinstance(filled, polars.DataFrame)
@@ -111,7 +111,7 @@ def test_tables_come_back_in_the_form_they_had():
 
 def test_other_rows_are_filled_from_the_rows_of_fit():
     frame = with_gaps()
-    fitted = NPTImputer(views=1, random_state=0).fit(frame)
+    fitted = NPTImputer(members=1, random_state=0).fit(frame)
     new = pd.DataFrame({name: pd.Series([None], dtype=frame[name].dtype) for name in frame})
     assert fitted.transform(new).notna().all().all()
     # A file in which a column is empty has no type for it.
@@ -135,13 +135,13 @@ def test_columns_that_say_nothing():
 def test_a_column_of_very_many_categories_is_filled_with_a_common_one():
     cells = [f"name {number}" for number in range(300)] + ["common"] * 50 + [None]
     frame = pd.DataFrame({"name": cells, "x": np.arange(351.0)})
-    filled = NPTImputer(views=1, random_state=0).fit_transform(frame)
+    filled = NPTImputer(members=1, random_state=0).fit_transform(frame)
     assert filled["name"].iloc[-1] in set(cells)
 
 
 def test_what_is_kept_fills_the_same(tmp_path: Path):
     frame = with_gaps()
-    fitted = NPTImputer(views=2, random_state=0).fit(frame)
+    fitted = NPTImputer(members=2, random_state=0).fit(frame)
     before = len(pickle.dumps(fitted))
     expected = fitted.transform(frame)
     assert len(pickle.dumps(fitted)) == before  # nothing that was read
@@ -152,9 +152,9 @@ def test_what_is_kept_fills_the_same(tmp_path: Path):
 
 def test_few_of_the_columns_stay_read_and_fill_the_same_when_read_anew():
     frame = with_gaps()
-    fitted = NPTImputer(views=1, random_state=0).fit(frame)
+    fitted = NPTImputer(members=1, random_state=0).fit(frame)
     first = fitted.transform(frame)
-    assert len(fitted._readers) == MOST_READERS < frame.shape[1]
+    assert len(fitted._predictors) == MOST_PREDICTORS < frame.shape[1]
     pd.testing.assert_frame_equal(fitted.transform(frame), first)
 
 
@@ -188,7 +188,7 @@ def test_moments_of_another_zone_are_filled_on_the_clock_that_was_learned():
 
 def test_what_cannot_be_meant_is_refused():
     with pytest.raises(ConfigError, match="views: "):
-        NPTImputer(views=0).fit([[1.0]])
+        NPTImputer(members=0).fit([[1.0]])
     with pytest.raises(ConfigError, match="did you mean 'float'"):
         NPTImputer(kinds={"flot": "number"}).fit(with_gaps())
     with pytest.raises(ConfigError, match="no column 'float'"):

@@ -1,33 +1,33 @@
-"""What the ways to predict do with a table before any network sees it."""
+"""Folds of a table for fine-tuning and calibration."""
 
 import torch
 from hypothesis import given
 from hypothesis import strategies as some
 
+from regard.tables.encode.table import EncodedTable
 from regard.tables.modes import _folds
-from regard.tables.views import Table
 
 
 @given(some.integers(30, 200), some.integers(0, 4), some.integers(2, 60), some.integers(0, 99))
 def test_equal_rows_are_held_out_together(count: int, classes: int, distinct: int, seed: int) -> None:
-    chance = torch.Generator().manual_seed(seed)
-    kinds = torch.randn(distinct, 3, generator=chance)
+    generator = torch.Generator().manual_seed(seed)
+    kinds = torch.randn(distinct, 3, generator=generator)
     kinds[0, 1] = torch.nan
-    number = torch.randint(distinct, (count,), generator=chance)
+    number = torch.randint(distinct, (count,), generator=generator)
     target = (number % classes if classes else number * 0.5).float()
-    table = Table(kinds[number], torch.zeros(3, dtype=torch.bool), target, classes)
+    table = EncodedTable(kinds[number], torch.zeros(3, dtype=torch.bool), target, classes)
     held: list[set[float]] = []
     for rest, held_out in _folds(table, seed):
         assert len(rest.target) + len(held_out.target) == count
-        learned, asked = (set(part.values[:, 0].tolist()) for part in (rest, held_out))
-        assert not learned & asked
-        held.append(asked)
+        train, test = (set(part.values[:, 0].tolist()) for part in (rest, held_out))
+        assert not train & test
+        held.append(test)
     assert not held[0] & held[1] | held[1] & held[2] | held[0] & held[2]
 
 
 def test_every_class_is_held_out_in_turn() -> None:
     target = torch.arange(100) % 4
-    table = Table(torch.arange(100.0)[:, None], torch.zeros(1, dtype=torch.bool), target.float(), 4)
+    table = EncodedTable(torch.arange(100.0)[:, None], torch.zeros(1, dtype=torch.bool), target.float(), 4)
     for rest, held_out in _folds(table, 0):
         assert torch.bincount(held_out.target.long()).tolist() == [5, 5, 5, 5]
         assert len(rest.target) == 80

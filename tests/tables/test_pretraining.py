@@ -1,4 +1,4 @@
-"""Pre-training on synthetic tables: in one process, and in ranks whose tables differ in kind; then used."""
+"""Pre-training on synthetic tables: in one process, on two ranks, continued, and used."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ import torch
 
 from regard.core import tensors
 from regard.store import WEIGHTS, read_metrics
-from regard.tables.prior import InventedTables
+from regard.tables.prior import SyntheticTables
 from regard.tasks.base import Workspace
 from regard.tasks.pretrain_tables.recipe import in_context_tables
 from tests.command import regard
@@ -18,7 +18,7 @@ from tests.command import regard
 STEPS = 6
 TINY = [
     "--model.width=32", "--model.heads=2", "--model.layers=1", "--model.cell-width=16", "--model.cell-layers=1",
-    "--data.budget=600", "--data.most-rows=64", "--data.groups=4", "--training.log-every=1",
+    "--data.budget=600", "--data.max-rows=64", "--data.groups=4", "--training.log-every=1",
 ]  # fmt: skip
 
 
@@ -84,6 +84,6 @@ def test_a_seed_draws_other_tables_and_is_validated_on_the_same(tmp_path: Path):
         other.task.prepare(other, Workspace(tmp_path)) as second,
     ):
         pass
-    assert first.train == InventedTables(plan.data), "seed 0 is the prior's own"
+    assert first.train == SyntheticTables(plan.data), "seed 0 is the prior's own"
     assert second.train.batch(0) != first.train.batch(0)
     assert second.valid == first.valid

@@ -1,30 +1,30 @@
-"""Invented tables: what every one of them promises to whoever learns from them."""
+"""Synthetic tables: invariants of every draw."""
 
 import pytest
 import torch
 
-from regard.tables.prior import InventedTables, Prior
+from regard.tables.prior import Prior, SyntheticTables
 from regard.tables.prior.draw import draw_group, shape_of
 
-PRIOR = Prior(budget=1500, most_rows=96, most_columns=24)
+PRIOR = Prior(budget=1500, max_rows=96, max_columns=24)
 
 
 @pytest.mark.parametrize("first", range(0, 60, 10))
-def test_tables_keep_their_promises(first: int):
+def test_invariants(first: int):
     for number in range(first, first + 10):
         group = draw_group(PRIOR, number)
-        known, asked = group.target[:, : group.known], group.target[:, group.known :]
+        context, query = group.target[:, : group.context], group.target[:, group.context :]
         assert group.values.shape[:2] == group.target.shape
-        assert 0 < group.known < group.target.shape[1]
+        assert 0 < group.context < group.target.shape[1]
         assert not group.values.isinf().any()
-        assert known.isfinite().all()
+        assert context.isfinite().all()
         if not group.classes:
-            assert asked.isfinite().all()
-            assert known.mean(1).abs().max() < 0.5  # but for what was cut off far away
+            assert query.isfinite().all()
+            assert context.mean(1).abs().max() < 0.5  # apart from clipping
             continue
         assert set(group.target[~group.target.isnan()].tolist()) <= set(range(group.classes))
-        for row, seen in zip(asked, known, strict=True):
-            assert set(row[~row.isnan()].tolist()) <= set(seen.tolist())  # nobody is asked for what nobody has shown
+        for row, seen in zip(query, context, strict=True):
+            assert set(row[~row.isnan()].tolist()) <= set(seen.tolist())  # only classes of the context are queried
 
 
 def test_a_number_draws_the_same_tables_whoever_draws_them():
@@ -48,7 +48,7 @@ def test_the_kinds_that_the_prior_names_are_all_drawn():
 
 
 def test_ranks_share_the_work_of_a_step():
-    tables = InventedTables(Prior(), held_out=0)
+    tables = SyntheticTables(Prior(), held_out=0)
     for step in range(20):
         whole = tables.batch(step)
         parts = [whole.shard(number, 2) for number in range(2)]
@@ -58,6 +58,6 @@ def test_ranks_share_the_work_of_a_step():
 
 
 def test_what_is_measured_by_is_never_trained_on():
-    tables = InventedTables(PRIOR, held_out=3)
+    tables = SyntheticTables(PRIOR, held_out=3)
     trained = {number for step in range(50) for number in tables.batch(step).numbers}
     assert not trained & {number for batch in tables.once() for number in batch.numbers}

@@ -1,4 +1,4 @@
-"""The target: its scales, its classes, and weights of rows."""
+"""The target: its transforms, its classes, and sample weights."""
 
 from typing import Any
 
@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from regard.core.errors import ConfigError
-from regard.tables.modes import quantiles_of
+from regard.tables.encode.sample_weight import MOST_REPEATS, repeat_rows
+from regard.tables.encode.table import EncodedTable
+from regard.tables.encode.target import Classes, TargetTransform, as_numbers, target_columns, target_names
+from regard.tables.ensemble import MOST_CONTEXT_ROWS, draw_member
 from regard.tables.network.in_context_loss import quantile_levels
-from regard.tables.predictions import Told, in_words
-from regard.tables.row_counts import MOST_TIMES, repeat_rows
-from regard.tables.target import Classes, Scale, numbers_of, target_columns, target_names
-from regard.tables.views import MOST_ROWS, Table, draw_view
+from regard.tables.predictions import TargetPredictions, sentence
+from regard.tables.predictor import interpolate_quantiles
 
-SCALES = [Scale.straight, Scale.bent]
+TRANSFORMS = [TargetTransform.standardise, TargetTransform.quantile]
 # Numbers as tables have them: whole, halves, of any size and shift.
 values = st.lists(st.integers(-1000, 1000).map(lambda x: x / 2), min_size=1, max_size=60)
 shapes = st.tuples(st.sampled_from([1e-20, 1e-3, 1.0, 1e6, 1e30]), st.sampled_from([0.0, 1.0, -1e3]))
@@ -30,48 +31,48 @@ def numbers(drawn: list[float], shape: tuple[float, float]) -> torch.Tensor:
     return torch.tensor(drawn, dtype=torch.double) * size + shift * size
 
 
-@pytest.mark.parametrize("kind", SCALES)
+@pytest.mark.parametrize("kind", TRANSFORMS)
 @given(drawn=values, shape=shapes, asked=values)
-def test_a_scale_there_and_back_is_the_same_number(kind: Any, drawn: list, shape: tuple, asked: list):
+def test_the_inverse_of_a_transform_gives_the_number_back(kind: Any, drawn: list, shape: tuple, asked: list):
     known, other = numbers(drawn, shape), numbers(asked, shape)
-    scale = kind(known)
+    transform = kind(known)
     near = known.abs().max() + other.abs().max()
-    torch.testing.assert_close(scale.back(scale.show(known)), known, rtol=1e-9, atol=1e-9 * float(near))
-    torch.testing.assert_close(scale.back(scale.show(other)), other, rtol=1e-9, atol=1e-9 * float(near))
+    torch.testing.assert_close(transform.inverse(transform.forward(known)), known, rtol=1e-9, atol=1e-9 * float(near))
+    torch.testing.assert_close(transform.inverse(transform.forward(other)), other, rtol=1e-9, atol=1e-9 * float(near))
 
 
-@pytest.mark.parametrize("kind", SCALES)
+@pytest.mark.parametrize("kind", TRANSFORMS)
 @given(drawn=values, shape=shapes)
-def test_a_scale_keeps_the_order(kind: Any, drawn: list, shape: tuple):
+def test_a_transform_is_monotone(kind: Any, drawn: list, shape: tuple):
     known = numbers(drawn, shape).sort().values
-    shown = kind(known).show(known)
+    shown = kind(known).forward(known)
     assert (shown.diff()[known.diff() > 0] > 0).all()
     assert (shown.diff()[known.diff() == 0] == 0).all()
 
 
-@pytest.mark.parametrize("kind", SCALES)
+@pytest.mark.parametrize("kind", TRANSFORMS)
 @given(drawn=values, shape=shapes)
-def test_what_is_shown_has_mean_0_and_deviation_1(kind: Any, drawn: list, shape: tuple):
+def test_transformed_numbers_have_mean_0_and_standard_deviation_1(kind: Any, drawn: list, shape: tuple):
     known = numbers(drawn, shape)
-    assume(known.unique().numel() == len(known) > 2)  # of numbers that recur the bent scale weighs each once
-    shown = kind(known).show(known)
+    assume(known.unique().numel() == len(known) > 2)  # the quantile transform counts ties once
+    shown = kind(known).forward(known)
     torch.testing.assert_close(shown.mean(), torch.tensor(0.0).double(), rtol=0, atol=1e-6)
     torch.testing.assert_close(shown.std(correction=0), torch.tensor(1.0).double(), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", SCALES)
+@pytest.mark.parametrize("kind", TRANSFORMS)
 @pytest.mark.parametrize("value", [0.0, 7.0, -1e30])
-def test_numbers_that_are_all_the_same_are_nothing_and_come_back(kind: Any, value: float):
+def test_a_constant_becomes_0_and_comes_back(kind: Any, value: float):
     known = torch.full((5,), value, dtype=torch.double)
-    assert (kind(known).show(known) == 0).all()
-    assert (kind(known).back(torch.zeros(2)) == value).all()
+    assert (kind(known).forward(known) == 0).all()
+    assert (kind(known).inverse(torch.zeros(2)) == value).all()
 
 
-def test_a_bent_scale_of_many_numbers_stays_small_and_near():
+def test_a_quantile_transform_of_many_numbers_has_few_knots_and_is_accurate():
     known = torch.randn(5000, dtype=torch.double).exp()
-    scale = Scale.bent(known)
-    assert len(scale.numbers) == 512
-    shown = scale.show(known).sort().values
+    transform = TargetTransform.quantile(known)
+    assert len(transform.numbers) == 512
+    shown = transform.forward(known).sort().values
     ideal = torch.special.ndtri((torch.arange(5000, dtype=torch.double) + 0.5) / 5000)
     assert (shown - ideal)[50:-50].abs().max() < 0.05
 
@@ -87,7 +88,7 @@ def test_whole_weights_are_counts(weights: np.ndarray, seed: int):
 def test_weights_of_any_kind_leave_rows_and_not_too_many(weights: np.ndarray, seed: int):
     assume(weights.any())
     rows = repeat_rows(len(weights), weights, seed)
-    assert 1 <= len(rows) <= (MOST_TIMES + 1) * len(weights)
+    assert 1 <= len(rows) <= (MOST_REPEATS + 1) * len(weights)
     assert (weights[rows] > 0).all()
 
 
@@ -122,7 +123,7 @@ def test_weights_that_cannot_be_meant_are_refused(weights: list):
 )
 def test_classes_are_counted_in_sorted_order(y: Any, labels: list, codes: list):
     (column,) = target_columns(y)
-    classes, found = Classes.learn(column)
+    classes, found = Classes.fit(column)
     assert (classes.labels.tolist(), found.tolist()) == (labels, codes)
 
 
@@ -141,16 +142,16 @@ def test_targets_that_are_not_known_are_refused(y: Any, told: str):
 
 
 def test_labels_that_have_no_order_and_too_many_are_refused():
-    with pytest.raises(ConfigError, match="mixes labels of several kinds"):
-        Classes.learn(np.array(["a", 1], dtype=object))
+    with pytest.raises(ConfigError, match="mixes labels of several types"):
+        Classes.fit(np.array(["a", 1], dtype=object))
     with pytest.raises(ConfigError, match=r"1,001 classes.*NPTRegressor"):
-        Classes.learn(np.arange(1001))
+        Classes.fit(np.arange(1001))
 
 
 @pytest.mark.parametrize("far", [np.inf, -np.inf, 1e39])
 def test_numbers_beyond_32_bits_are_refused(far: float):
     with pytest.raises(ConfigError, match=r"row 1 \(counted from 0\)"):
-        numbers_of(np.array([1.0, far]))
+        as_numbers(np.array([1.0, far]))
 
 
 def test_targets_keep_their_names():
@@ -168,41 +169,43 @@ def test_quantiles_rise_and_are_the_networks_own_at_its_own_levels(heights: np.n
     heights = np.sort(heights)
     answer = torch.tensor([[0.0, *heights]], dtype=torch.double)
     own = quantile_levels(len(heights)).double()
-    torch.testing.assert_close(quantiles_of(answer, own.tolist())[0], torch.from_numpy(heights), rtol=1e-5, atol=1e-2)
-    assert (quantiles_of(answer, sorted(levels))[0].diff() >= -1e-6 * (1 + np.abs(heights).max())).all()
+    torch.testing.assert_close(
+        interpolate_quantiles(answer, own.tolist())[0], torch.from_numpy(heights), rtol=1e-5, atol=1e-2
+    )
+    assert (interpolate_quantiles(answer, sorted(levels))[0].diff() >= -1e-6 * (1 + np.abs(heights).max())).all()
 
 
-def test_a_large_table_is_read_in_part_and_keeps_its_rare_classes():
+def test_a_large_table_is_subsampled_and_keeps_rare_classes():
     target = torch.zeros(50_000)
     target[:20], target[20:25] = 1.0, 2.0
-    table = Table(torch.randn(50_000, 3), torch.zeros(3, dtype=torch.bool), target[torch.randperm(50_000)], 3)
-    rows = draw_view(table, 0, 0).rows
-    assert len(rows) == MOST_ROWS == len(rows.unique())
+    table = EncodedTable(torch.randn(50_000, 3), torch.zeros(3, dtype=torch.bool), target[torch.randperm(50_000)], 3)
+    rows = draw_member(table, 0, 0).context_rows
+    assert len(rows) == MOST_CONTEXT_ROWS == len(rows.unique())
     counts = table.target[rows].long().bincount()
     assert counts[1] >= 16
     assert counts[2] == 5
-    assert not torch.equal(rows, draw_view(table, 1, 0).rows)
+    assert not torch.equal(rows, draw_member(table, 1, 0).context_rows)
 
 
-def test_many_classes_of_many_columns_are_read_in_part():
-    table = Table(torch.randn(3000, 500), torch.zeros(500, dtype=torch.bool), torch.arange(3000.0) % 1000, 1000)
-    view = draw_view(table, 0, 0)
-    assert len(view.columns) == 64
-    assert 300 <= len(view.rows) < 1000
+def test_tables_of_many_classes_and_columns_are_subsampled():
+    table = EncodedTable(torch.randn(3000, 500), torch.zeros(500, dtype=torch.bool), torch.arange(3000.0) % 1000, 1000)
+    member = draw_member(table, 0, 0)
+    assert len(member.columns) == 64
+    assert 300 <= len(member.context_rows) < 1000
 
 
 @pytest.mark.parametrize(
     ("y", "told"),
     [
-        (["1", "tall"], "y: 'tall' is not a number; NPTClassifier is for classes"),
-        (pd.date_range("2024-01-01", periods=2), "y: holds dates or spans of time"),
-        (pd.to_timedelta([1, 2], unit="D"), "y: holds dates or spans of time"),
+        (["1", "tall"], "y: 'tall' is not a number; use NPTClassifier for classes"),
+        (pd.date_range("2024-01-01", periods=2), "y: holds dates or time differences"),
+        (pd.to_timedelta([1, 2], unit="D"), "y: holds dates or time differences"),
         ([None, pd.Timestamp(0)][1:] * 2, "is not a number"),
     ],
 )
 def test_what_is_no_number_is_refused(y: Any, told: str):
     with pytest.raises(ConfigError, match=told):
-        [numbers_of(column) for column in target_columns(y)]
+        [as_numbers(column) for column in target_columns(y)]
 
 
 def test_columns_of_a_frame_keep_their_own_types():
@@ -216,13 +219,13 @@ def test_columns_of_a_frame_keep_their_own_types():
 @pytest.mark.parametrize(
     ("answer", "low", "high", "told"),
     [
-        (597.7803, 537.259, 661.021, "price is 597.8, in nine cases of ten between 537.3 and 661.0"),
-        (181_233.1, 92_000.4, 305_441.9, "price is 181233, in nine cases of ten between 92000 and 305442"),
-        (0.0123456, 0.0119, 0.0131, "price is 0.012346, in nine cases of ten between 0.011900 and 0.013100"),
-        (3.5, 3.5, 3.5, "price is 3.5, in nine cases of ten between 3.5 and 3.5"),
-        (1e-20, 0.0, 2e-20, "price is 1e-20, in nine cases of ten between 0 and 2e-20"),
+        (597.7803, 537.259, 661.021, "price is 597.8, with probability 90% between 537.3 and 661.0"),
+        (181_233.1, 92_000.4, 305_441.9, "price is 181233, with probability 90% between 92000 and 305442"),
+        (0.0123456, 0.0119, 0.0131, "price is 0.012346, with probability 90% between 0.011900 and 0.013100"),
+        (3.5, 3.5, 3.5, "price is 3.5, with probability 90% between 3.5 and 3.5"),
+        (1e-20, 0.0, 2e-20, "price is 1e-20, with probability 90% between 0 and 2e-20"),
     ],
 )
-def test_a_number_is_told_with_the_digits_that_its_range_leaves(answer: float, low: float, high: float, told: str):
-    found = Told("price", np.array([answer]), ["q5", "q50", "q95"], np.array([[low, answer, high]]), False)
-    assert in_words(found) == told
+def test_a_prediction_is_shown_with_significant_digits(answer: float, low: float, high: float, told: str):
+    found = TargetPredictions("price", np.array([answer]), ["q5", "q50", "q95"], np.array([[low, answer, high]]), False)
+    assert sentence(found) == told

@@ -18,15 +18,15 @@ import regard
 from regard.core.errors import UserError
 from regard.data.tables.files import read_table
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
-from regard.tables.cells import is_gap
 from regard.tables.compare import compare
-from regard.tables.evidence import Evidence
+from regard.tables.encode.cells import is_missing
+from regard.tables.explain import Evidence
 from regard.tables.file import TableFile
-from regard.tables.fitting import Way, _learned
-from regard.tables.predictions import LEVELS, tell
-from regard.tables.problem import pose
+from regard.tables.fitting import FitSettings, _beats_baseline
+from regard.tables.predictions import LEVELS, predict_targets
+from regard.tables.problem import read_problem
+from regard.tables.rendering import _row_weights
 from regard.tables.scores import auc, class_scores, number_scores
-from regard.tables.words import _about_rows
 from tests.command import regard as command
 
 QUICK = ("--mode", "in_context")
@@ -70,22 +70,25 @@ def test_fit_says_what_it_found_and_what_to_do_next(houses: Path, tmp_path: Path
         "area     number    85%     40 to 199",
         "city     category  100%    Bonn, Oslo, Rome [centre]",
         "built    date      100%    1990-01-01",
-        "'nothing': held nothing in training",
-        "note: 1 row has no 'price', and is left out",
-        "price: numbers, for it holds 59 different numbers",
-        "on rows held out: RMSE",
+        "on held-out rows: RMSE",
+    ):
+        assert words in told.out, words
+    for words in (
+        "note: 'nothing': was empty in the training data; ignored",
+        "note: 1 row has no 'price': dropped",
+        "price: regression (it has 59 distinct numbers)",
+        "to score on 11 held-out rows",
         f"regard predict {out}",
         f"regard explain {out}",
     ):
-        assert words in told.out, words
-    assert "to be measured by 11 others" in told.err
+        assert words in told.err, words
     fitted = regard.load(out)
     assert isinstance(fitted, NPTRegressor)
     assert fitted.target_names_ == ["price"]
     assert fitted.rows_.tolist() == [row for row in range(60) if row != 3]  # as the file counts them
 
 
-@pytest.mark.parametrize("mode", ["auto", "trained"])
+@pytest.mark.parametrize("mode", ["auto", "scratch"])
 def test_fit_in_every_mode_within_its_time(mode: str, houses: Path, tmp_path: Path):
     assert (
         command("fit", houses, "--target", "class", "--out", tmp_path / "run", "--mode", mode, "--time-limit", 1) == 0
@@ -96,7 +99,7 @@ def test_fit_in_every_mode_within_its_time(mode: str, houses: Path, tmp_path: Pa
 def test_columns_can_be_left_out(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     options = ("--target", "price", "--ignore", "class", "nothing", *QUICK)
     assert command("fit", houses, "--out", tmp_path / "my run", *options) == 0
-    assert f"regard predict '{tmp_path / 'my run'}'" in capsys.readouterr().out
+    assert f"regard predict '{tmp_path / 'my run'}'" in capsys.readouterr().err
     assert list(regard.load(tmp_path / "my run").feature_names_in_) == ["area", "city", "built"]
     (tmp_path / "new.csv").write_text("area,city,built\n100,Bonn,2001-01-01\n")
     assert command("predict", tmp_path / "my run", tmp_path / "new.csv") == 0
@@ -105,16 +108,16 @@ def test_columns_can_be_left_out(houses: Path, tmp_path: Path, capsys: pytest.Ca
         assert command(verb, houses, *more, "--target", "price", "--ignore", "clas") == 2
         assert "has no column 'clas'; did you mean 'class'?" in capsys.readouterr().err
         assert command(verb, houses, *more, "--target", "price", "--ignore", "price") == 2
-        assert "--ignore price: is the column to predict" in capsys.readouterr().err
+        assert "--ignore price: is the target" in capsys.readouterr().err
     assert command("compare", houses, "--folds", 2, *options, "--json") == 0
-    assert "note: 1 row has no 'price', and is left out" in capsys.readouterr().err
+    assert "note: 1 row has no 'price': dropped" in capsys.readouterr().err
 
 
 def test_a_wrong_cell_is_named_by_file_and_row(tmp_path: Path, capsys: pytest.CaptureFixture):
     path = tmp_path / "x.csv"
     for text, told in (
-        ("a,t\n1,\n2,5\ninf,6\n4,7\n", "column 'a', row 2 (counted from 0): 'inf' is infinity"),
-        ("a,t\n1,\n2,5\n3,1e300\n4,7\n", "column 't', row 2 (counted from 0): '1e+300' is infinity"),
+        ("a,t\n1,\n2,5\ninf,6\n4,7\n", "column 'a', row 2 (counted from 0): 'inf' is infinite"),
+        ("a,t\n1,\n2,5\n3,1e300\n4,7\n", "column 't', row 2 (counted from 0): '1e+300' is infinite"),
     ):
         path.write_text(text)
         for words in (("fit", path, "--out", tmp_path / "run"), ("compare", path, "--folds", 2)):
@@ -127,12 +130,12 @@ def test_fit_says_where_nothing_was_learned(houses: Path, tmp_path: Path, capsys
     noise = pd.DataFrame({"x": 1.0, "y": np.random.default_rng(0).normal(size=60)})  # nothing tells rows apart
     noise.to_csv(tmp_path / "chance.csv", index=False)
     assert command("fit", tmp_path / "chance.csv", "--target", "y", "--out", tmp_path / "run", *QUICK) == 0
-    assert "told no better than by the mean of all rows" in capsys.readouterr().err
-    problem = pose(houses, "class")
+    assert "predicted no better than by the mean" in capsys.readouterr().err
+    problem = read_problem(houses, "class")
     learned, held_out = np.arange(40), np.arange(40, 59)
-    assert _learned({"log_loss": 0.3}, problem, learned, held_out)
-    assert not _learned({"log_loss": 3.0}, problem, learned, held_out)
-    assert _learned({"r2": 0.1}, pose(houses, "price"), learned, held_out)
+    assert _beats_baseline({"log_loss": 0.3}, problem, learned, held_out)
+    assert not _beats_baseline({"log_loss": 3.0}, problem, learned, held_out)
+    assert _beats_baseline({"r2": 0.1}, read_problem(houses, "price"), learned, held_out)
 
 
 def test_a_wide_table_is_shown_in_part(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -143,7 +146,7 @@ def test_a_wide_table_is_shown_in_part(tmp_path: Path, capsys: pytest.CaptureFix
     assert "and 19 more" in told
     assert "s45" not in told
     assert command("explain", tmp_path / "run", tmp_path / "wide.csv") == 0
-    assert "; 47 more moved it less" in " ".join(capsys.readouterr().out.split())
+    assert "; 47 more have less weight" in " ".join(capsys.readouterr().out.split())
 
 
 def test_predict_gives_what_the_library_gives(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -218,11 +221,11 @@ def test_a_gap_where_gaps_are_common_is_no_news(houses: Path, tmp_path: Path, ca
 
 def test_a_number_and_its_bounds_come_from_one_answer(run: Path, houses: Path, monkeypatch: pytest.MonkeyPatch):
     fitted = regard.load(run)
-    answers = Mock(side_effect=fitted._answers)
-    monkeypatch.setattr(fitted, "_answers", answers)
-    (told,) = tell(fitted, read_table(houses))
+    answers = Mock(side_effect=fitted._predictions)
+    monkeypatch.setattr(fitted, "_predictions", answers)
+    (told,) = predict_targets(fitted, read_table(houses))
     assert answers.call_count == 1
-    assert (told.answers == fitted.predict(read_table(houses))).all()
+    assert (told.predictions == fitted.predict(read_table(houses))).all()
     assert (told.values == fitted.predict(read_table(houses), quantiles=LEVELS)).all()
 
 
@@ -230,10 +233,10 @@ def test_predict_gives_the_probability_of_each_class(classes: Path, houses: Path
     assert command("predict", classes, houses) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "class,p_cheap,p_dear"
-    chances = regard.load(classes).predict_proba(read_table(houses))
+    probabilities = regard.load(classes).predict_proba(read_table(houses))
     cells = [line.split(",") for line in lines[1:]]
-    np.testing.assert_allclose([[float(cell) for cell in row[1:]] for row in cells], chances, rtol=1e-6)
-    assert [row[0] for row in cells] == ["dear" if own[1] > own[0] else "cheap" for own in chances]
+    np.testing.assert_allclose([[float(cell) for cell in row[1:]] for row in cells], probabilities, rtol=1e-6)
+    assert [row[0] for row in cells] == ["dear" if own[1] > own[0] else "cheap" for own in probabilities]
 
 
 def test_predict_says_what_was_never_seen(classes: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -241,9 +244,9 @@ def test_predict_says_what_was_never_seen(classes: Path, tmp_path: Path, capsys:
     assert command("predict", classes, tmp_path / "new.csv") == 0
     told = capsys.readouterr()
     assert len(told.out.splitlines()) == 2
-    assert "'city': 1 of 1 cells hold what training never saw: 'Paris'" in told.err
+    assert "'city': 1 of 1 cells hold categories unseen in training: 'Paris'" in told.err
     assert "'area': is empty" in told.err
-    assert "one value only" not in told.err
+    assert "is constant" not in told.err
 
 
 def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.CaptureFixture):
@@ -251,7 +254,7 @@ def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.
     told = capsys.readouterr().out
     (found,) = regard.load(run).evidence(read_table(houses).iloc[[7]], top=3)
     assert f"Row 7 of {houses}" in told
-    assert f"price is {found.prediction:.0f}, in nine cases of ten" in told
+    assert f"price is {found.prediction:.0f}, with probability 90%" in told
     for row in found.rows.index:
         assert f"\n{row} " in told
     assert list(found.columns.index) == sorted(found.columns.index, key=told.index)
@@ -261,24 +264,24 @@ def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.
 def test_explain_tells_how_to_read_weights(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     assert command("explain", run, houses) == 0
     told = capsys.readouterr().out
-    assert "Known rows that it was told by" in told
-    assert "of 59 rows; weighed alike, each would have 1.7%" in told
-    assert "how far the answer moves when the cell is hidden" in told
-    words = ("--mode", "trained", "--time-limit", 1)
+    assert "Training rows with the largest weight in this prediction" in told
+    assert "of 59 rows; the uniform weight would be 1.7%" in told
+    assert "change of the prediction when the cell is masked" in told
+    words = ("--mode", "scratch", "--time-limit", 1)
     assert command("fit", houses, "--target", "price", "--out", tmp_path / "own", *words) == 0
     assert command("explain", tmp_path / "own", houses) == 0
     told = capsys.readouterr().out
-    assert "Known rows that it looked at most" in told
+    assert "Training rows with the most attention" in told
     assert "no row stands out" in told
     even = Evidence(1.0, pd.DataFrame({"weight": [0.019], "target": [1.0]}), pd.Series(dtype=float), 100, True)
-    assert "no row stands out" in _about_rows(even)
-    assert "no row stands out" not in _about_rows(replace(even, seen=110))
+    assert "no row stands out" in _row_weights(even)
+    assert "no row stands out" not in _row_weights(replace(even, context=110))
 
 
 def test_explain_says_what_was_never_seen(classes: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "new.csv").write_text("area,city,built,nothing,price\n1,Paris,2001-01-01,,5\n1,Bonn,2001-01-01,,5\n")
     assert command("explain", classes, tmp_path / "new.csv", "--row", 0) == 0
-    assert "never saw: 'Paris'" in capsys.readouterr().err
+    assert "unseen in training: 'Paris'" in capsys.readouterr().err
     assert command("explain", classes, tmp_path / "new.csv", "--row", 1) == 0
     assert capsys.readouterr().err == ""
 
@@ -288,14 +291,18 @@ def test_verbs_take_a_run_of_several_targets(houses: Path, tmp_path: Path, capsy
     frame["rooms"] = np.arange(59) % 3
     frame.to_csv(tmp_path / "known.csv", index=False)
     cells = frame[["area", "city"]]
-    both = NPTRegressor(mode="in_context", views=2, random_state=0).fit(cells, frame[["price", "rooms"]])
+    both = NPTRegressor(mode="in_context", members=2, random_state=0).fit(cells, frame[["price", "rooms"]])
     both.save(tmp_path / "numbers")
-    classes = NPTClassifier(mode="in_context", views=2, random_state=0).fit(cells, frame[["class", "rooms"]])
+    classes = NPTClassifier(mode="in_context", members=2, random_state=0).fit(cells, frame[["class", "rooms"]])
     classes.save(tmp_path / "classes")
     for run in ("numbers", "classes"):
         assert command("explain", tmp_path / run, tmp_path / "known.csv", "--top", 2) == 0
         told = capsys.readouterr().out
-        assert told.count("What mattered in this row") == told.count("Known rows that it was told by") == 2
+        assert (
+            told.count("Columns that the prediction depends on")
+            == told.count("Training rows with the largest weight")
+            == 2
+        )
         assert "(the first is 0): rooms is " in told
         assert command("predict", tmp_path / run, tmp_path / "known.csv") == 0
         capsys.readouterr()
@@ -305,14 +312,14 @@ def test_verbs_take_a_run_of_several_targets(houses: Path, tmp_path: Path, capsy
             assert scores["price.r2"] == pytest.approx(r2_score(frame["price"], both.predict(cells)[:, 0]))
             assert scores["rooms.r2"] == pytest.approx(r2_score(frame["rooms"], both.predict(cells)[:, 1]))
         else:
-            chances = classes.predict_proba(cells)[1]
-            assert scores["rooms.log_loss"] == pytest.approx(log_loss(frame["rooms"], chances))
+            probabilities = classes.predict_proba(cells)[1]
+            assert scores["rooms.log_loss"] == pytest.approx(log_loss(frame["rooms"], probabilities))
 
 
 def test_explain_of_classes_tells_how_sure_it_is(classes: Path, houses: Path, capsys: pytest.CaptureFixture):
     assert command("explain", classes, houses) == 0
-    chances = regard.load(classes).predict_proba(read_table(houses).head(1))[0]
-    assert f"with a probability of {chances.max():.0%}" in capsys.readouterr().out
+    probabilities = regard.load(classes).predict_proba(read_table(houses).head(1))[0]
+    assert f"with probability {probabilities.max():.0%}" in capsys.readouterr().out
 
 
 def test_explain_shows_cells_that_are_lists(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -325,8 +332,8 @@ def test_explain_shows_cells_that_are_lists(tmp_path: Path, capsys: pytest.Captu
     told = capsys.readouterr().out
     assert "['a' 'b']" in told
     assert "–" in told
-    assert all(is_gap(cell) for cell in (None, pd.NA, pd.NaT, np.float32("nan")))
-    assert not any(is_gap(cell) for cell in ("", 0.0, [None], np.array([np.nan])))
+    assert all(is_missing(cell) for cell in (None, pd.NA, pd.NaT, np.float32("nan")))
+    assert not any(is_missing(cell) for cell in ("", 0.0, [None], np.array([np.nan])))
 
 
 def test_evaluate_takes_every_target_that_fit_takes(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -352,27 +359,27 @@ def test_evaluate_scores_as_scikit_learn_does(run: Path, classes: Path, houses: 
     assert scores["r2"] == pytest.approx(r2_score(known["price"], answers))
     assert scores["mae"] == pytest.approx(mean_absolute_error(known["price"], answers))
     assert scores["rmse"] == pytest.approx(np.sqrt(np.mean((known["price"] - answers) ** 2)))
-    assert (scores["rows"], scores["left_out"]) == (59, 1)
+    assert (scores["rows"], scores["dropped"]) == (59, 1)
     assert command("evaluate", classes, houses, "--json") == 0
     scores = json.loads(capsys.readouterr().out)
-    chances = regard.load(classes).predict_proba(known)
-    assert scores["auc"] == pytest.approx(roc_auc_score(known["class"] == "dear", chances[:, 1]))
-    assert scores["log_loss"] == pytest.approx(log_loss(known["class"], chances, labels=["cheap", "dear"]))
+    probabilities = regard.load(classes).predict_proba(known)
+    assert scores["auc"] == pytest.approx(roc_auc_score(known["class"] == "dear", probabilities[:, 1]))
+    assert scores["log_loss"] == pytest.approx(log_loss(known["class"], probabilities, labels=["cheap", "dear"]))
     assert command("evaluate", classes, houses) == 0
     assert "accuracy: " in capsys.readouterr().out
 
 
 def test_scores_of_several_classes_and_of_one_that_nobody_knew():
     random = np.random.default_rng(0)
-    chances = random.dirichlet([1, 1, 1], 50)
+    probabilities = random.dirichlet([1, 1, 1], 50)
     truth = random.integers(0, 3, 50)
-    scores = class_scores(truth, chances)
-    assert scores["auc"] == pytest.approx(roc_auc_score(truth, chances, multi_class="ovo"))
-    assert scores["log_loss"] == pytest.approx(log_loss(truth, chances))
-    more = class_scores(np.append(truth, 3), np.append(chances, [[1, 0, 0]], axis=0))
+    scores = class_scores(truth, probabilities)
+    assert scores["auc"] == pytest.approx(roc_auc_score(truth, probabilities, multi_class="ovo"))
+    assert scores["log_loss"] == pytest.approx(log_loss(truth, probabilities))
+    more = class_scores(np.append(truth, 3), np.append(probabilities, [[1, 0, 0]], axis=0))
     assert more["accuracy"] == pytest.approx(scores["accuracy"] * 50 / 51)
     assert more["auc"] == scores["auc"]
-    assert set(class_scores(np.array([1]), chances[:1])) == {"accuracy", "log_loss"}
+    assert set(class_scores(np.array([1]), probabilities[:1])) == {"accuracy", "log_loss"}
     assert set(number_scores(np.array([1.0]), np.array([2.0]))) == {"rmse", "mae"}
 
 
@@ -380,9 +387,9 @@ def test_scores_of_several_classes_and_of_one_that_nobody_knew():
 def test_the_area_is_that_of_all_pairs_with_equal_chances_too(classes: int, data: st.DataObject):
     more = data.draw(st.lists(st.integers(0, classes - 1), max_size=30))
     truth = np.array([*range(classes), *more])  # each class is there
-    chances = data.draw(arrays(float, (len(truth), classes), elements=st.integers(1, 4)))
-    chances /= chances.sum(1, keepdims=True)
-    assert auc(truth, chances) == pytest.approx(roc_auc_score(truth, chances, multi_class="ovo"), abs=1e-9)
+    probabilities = data.draw(arrays(float, (len(truth), classes), elements=st.integers(1, 4)))
+    probabilities /= probabilities.sum(1, keepdims=True)
+    assert auc(truth, probabilities) == pytest.approx(roc_auc_score(truth, probabilities, multi_class="ovo"), abs=1e-9)
 
 
 def test_a_label_is_known_however_the_other_file_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -398,19 +405,19 @@ def test_a_label_is_known_however_the_other_file_writes_it(tmp_path: Path, capsy
 def test_show_tells_of_tables(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     assert command("show", run) == 0
     told = capsys.readouterr().out
-    assert f"{run}: NPTRegressor of price, mode in_context, 59 known rows" in told
-    assert "on rows held out: RMSE" in told
+    assert f"{run}: NPTRegressor of price, mode in_context, 59 training rows" in told
+    assert "on held-out rows: RMSE" in told
     assert "city     category  100%    Bonn, Oslo, Rome [centre]" in told
     NPTImputer().fit(read_table(houses)).save(tmp_path / "gaps")
     assert command("show", tmp_path / "gaps") == 0
-    assert "NPTImputer, 60 known rows" in capsys.readouterr().out
+    assert "NPTImputer, 60 training rows" in capsys.readouterr().out
 
 
 def test_compare_puts_ours_beside_others(houses: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.tables.peers.find_spec", lambda name: None)  # what is installed must not matter
+    monkeypatch.setattr("regard.tables.baselines.find_spec", lambda name: None)  # what is installed must not matter
     assert command("compare", houses, "--target", "price", "--folds", 2, *QUICK) == 0
     told = capsys.readouterr().out
-    assert "RMSE in 2 folds (less is better)" in told
+    assert "RMSE in 2 folds (lower is better)" in told
     for name in ("NPT in_context", "linear", "nearest neighbours", "random forest", "histogram boosting"):
         assert name in told
     assert "failed" not in told
@@ -427,7 +434,7 @@ def test_compare_goes_on_where_a_model_fails(
     def broken(*_: object) -> None:
         raise ValueError("no such thing")
 
-    monkeypatch.setattr("regard.tables.compare.peers", lambda: {"broken": broken})
+    monkeypatch.setattr("regard.tables.compare.installed_baselines", lambda: {"broken": broken})
     assert command("compare", houses, "--target", "price", "--folds", 2, *QUICK) == 0
     told = capsys.readouterr()
     assert "broken failed: ValueError: no such thing" in told.err
@@ -437,38 +444,38 @@ def test_compare_goes_on_where_a_model_fails(
 def test_compare_puts_the_best_first_by_accuracy_too(tmp_path: Path):
     """Where a class is so rare that a fold asks for one class only, there is no AUC."""
     pd.DataFrame({"x": range(30), "t": ["rare", *["usual"] * 29]}).to_csv(tmp_path / "t.csv", index=False)
-    problem = pose(tmp_path / "t.csv", "t")
+    problem = read_problem(tmp_path / "t.csv", "t")
     constant = {
         name: lambda cells, classifies, seed, says=says: DummyClassifier(strategy="constant", constant=says)
         for name, says in {"mostly wrong": 0, "mostly right": 1}.items()
     }
-    measure, found = compare(problem, Way(mode="in_context", time_limit=1), 2, others=constant)
+    metric, found = compare(problem, FitSettings(mode="in_context", time_limit=1), 2, constant)
     means = [one.mean for one in found if not one.error]
-    assert measure == "accuracy"
+    assert metric == "accuracy"
     assert means == sorted(means, reverse=True)
 
 
 @pytest.mark.parametrize(
-    ("cells", "options", "classifies", "why"),
+    ("cells", "options", "classifies", "reason"),
     [
-        (["a", "b"] * 10, {}, True, "2 different values"),
-        ([True, False] * 10, {}, True, "2 different values"),
-        ([0, 1] * 10, {}, True, "2 different whole numbers"),
-        ([0, 1] * 4, {}, False, "2 different numbers"),
-        ([0.5, 1.0] * 10, {}, False, "2 different numbers"),
-        (list(range(20)), {}, False, "20 different numbers"),
+        (["a", "b"] * 10, {}, True, "2 distinct values"),
+        ([True, False] * 10, {}, True, "2 distinct values"),
+        ([0, 1] * 10, {}, True, "2 distinct integers"),
+        ([0, 1] * 4, {}, False, "2 distinct numbers"),
+        ([0.5, 1.0] * 10, {}, False, "2 distinct numbers"),
+        (list(range(20)), {}, False, "20 distinct numbers"),
         ([0, 1] * 10, {"task": "regress"}, False, "--task regress"),
         ([0, 1] * 10, {"kinds": {"t": "number"}}, False, "--kind t=number"),
         (list(range(20)), {"task": "classify"}, True, "--task classify"),
-        (["1", "2", "x"] * 5, {}, True, "3 different texts"),
+        (["1", "2", "x"] * 5, {}, True, "3 distinct texts"),
     ],
     ids=str,
 )
-def test_the_task_follows_from_the_target(cells: list, options: dict, classifies: bool, why: str, tmp_path: Path):
+def test_the_task_follows_from_the_target(cells: list, options: dict, classifies: bool, reason: str, tmp_path: Path):
     pd.DataFrame({"x": range(len(cells)), "t": cells}).to_csv(tmp_path / "t.csv", index=False)
-    problem = pose(tmp_path / "t.csv", "t", **options)
+    problem = read_problem(tmp_path / "t.csv", "t", **options)
     assert problem.classifies == classifies
-    assert why in problem.why
+    assert reason in problem.reason
 
 
 def test_some_rows_are_left_to_learn_from(tmp_path: Path):
@@ -480,7 +487,7 @@ def test_some_rows_are_left_to_learn_from(tmp_path: Path):
 def test_a_row_or_two_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "two.csv").write_text("x,t\n1,5\n2,7\n")
     assert command("fit", tmp_path / "two.csv", "--target", "t", "--out", tmp_path / "run") == 0
-    assert "held out" not in capsys.readouterr().out
+    assert "held-out" not in capsys.readouterr().out
     assert command("predict", tmp_path / "run", tmp_path / "two.csv") == 0
 
 
@@ -508,8 +515,8 @@ FILES = {
         ("header.csv", ["--target", "t"], "has a header and no rows", 1),
         ("alone.csv", ["--target", "t"], "has no column but 't'", 1),
         ("dates.csv", ["--target", "t"], "'t' holds dates", 1),
-        ("texts.csv", ["--target", "t"], "60 different texts in 60 rows", 1),
-        ("texts.csv", ["--target", "t", "--task", "regress"], "is no column of numbers", 1),
+        ("texts.csv", ["--target", "t"], "60 distinct texts in 60 rows", 1),
+        ("texts.csv", ["--target", "t", "--task", "regress"], "is not numeric", 1),
         ("absent.csv", ["--target", "t"], "cannot be read", 1),
         ("few.csv", ["--target", "t", "--time-limit", "0"], "--time-limit: ", 2),
         ("few.csv", ["--target", "t", "--seed", "-1"], "seed: ", 2),
@@ -541,7 +548,7 @@ def test_tables_that_cannot_be_learned_are_one_line(
 def test_a_folder_that_is_taken_is_refused_before_any_work(
     run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("regard.tables.fitting.fit_table", lambda *_: pytest.fail("that was work"))
+    monkeypatch.setattr("regard.tables.fitting.fit_problem", lambda *_: pytest.fail("that was work"))
     before = {file: file.read_bytes() for file in run.iterdir()}
     assert command("fit", houses, "--target", "price", "--out", run) == 1
     assert "already holds a run; replace it with --overwrite" in capsys.readouterr().err
@@ -589,7 +596,7 @@ def test_other_tables_and_other_runs_are_refused(
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_predicted(
     run: Path, houses: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(NPTRegressor, "_answers", lambda *_: pytest.fail("all that would be for nothing"))
+    monkeypatch.setattr(NPTRegressor, "_predictions", lambda *_: pytest.fail("all that would be for nothing"))
     assert command("predict", run, houses, "--out", tmp_path / "found.xlsx") == 2
 
 
@@ -606,7 +613,7 @@ def test_what_cannot_be_meant_of_a_run(run: Path, houses: Path, tmp_path: Path, 
         (("explain", run, houses, "--row", 60), "--row 60", 2),
         (("explain", run, houses, "--row", -1), "--row -1", 2),
         (("explain", run, houses, "--top", 0), "top: must be at least 1, not 0", 2),
-        (("evaluate", run, houses, houses), "measured by one file, not 2", 1),
+        (("evaluate", run, houses, houses), "evaluated on one file, not 2", 1),
         (("evaluate", run, houses, "--beam", 3), "--beam: is for text", 2),
     ):
         assert command(*words) == code

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.tables import shipped
+from regard.tables.network import pretrained
 from tests.tables.conftest import write_tiny_reader
 from tests.view.browser import browser, watched
 from tests.view.runs import save_small, save_tables
@@ -27,7 +27,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Made with a tiny network in place of the shipped one, which a run folder then holds itself."""
+    """Made with a tiny network in place of the pretrained one, which a run folder then holds itself."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shipped, "FOLDER", write_tiny_reader(tmp_path_factory.mktemp("reader")))
+        patch.setattr(pretrained, "FOLDER", write_tiny_reader(tmp_path_factory.mktemp("reader")))
         return save_tables(tmp_path_factory.mktemp("tables"))

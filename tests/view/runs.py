@@ -74,7 +74,7 @@ def save_tables(folder: Path) -> tuple[Path, Path]:
         "sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(dice.integers(0, 900, count), unit="D"),
     })  # fmt: skip
     size = pd.Series(np.where(frame.area > 100, "big", "<b>small</b>"), name="size")
-    NPTClassifier(mode="in_context", views=2, random_state=0).fit(frame, size).save(folder / "classes")
+    NPTClassifier(mode="in_context", members=2, random_state=0).fit(frame, size).save(folder / "classes")
     price = pd.Series(frame.area * 10 + frame.rooms, name="price")
-    NPTRegressor(mode="in_context", views=2, random_state=0).fit(frame, price).save(folder / "numbers")
+    NPTRegressor(mode="in_context", members=2, random_state=0).fit(frame, price).save(folder / "numbers")
     return folder / "classes", folder / "numbers"

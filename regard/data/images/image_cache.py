@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import UserError
-from regard.core.files import read_json, replacing, write_text
+from regard.core.files import atomic_file, read_json, write_text
 from regard.core.machine import usable_cores
 from regard.data.images.image_files import ImageRecord
 from regard.data.images.pixels import ImageError, Resize, pixels
@@ -78,7 +78,7 @@ def write_image_cache(records: Iterable[ImageRecord], path: Path, image_format: 
     labels: list[str] = []
     first: dict[str, str] = {}
     skipped: list[str] = []
-    with replacing(path) as temporary, temporary.open("wb") as out:
+    with atomic_file(path) as temporary, temporary.open("wb") as out:
         for record, result in progress(decode(records, image_format), "images decoded"):
             if isinstance(result, ImageError):
                 skipped.append(str(result))

@@ -1,4 +1,4 @@
-"""Tables of one shape, side by side: some rows with known targets, and some to be answered."""
+"""Batches of tables of one shape: context rows with known targets, then query rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +11,10 @@ from torch import Tensor
 class TableBatch:
     values: Float[Tensor, "table row column"]  # numbers, or codes of categories; NaN where missing
     category: Bool[Tensor, "table column"]
-    target: Float[Tensor, "table row"]  # the number of a class, or a number; NaN where nothing can be asked
-    known: int  # how many of the first rows show their target
-    classes: int  # 0: targets are numbers, whose known ones have mean 0 and deviation 1
-    codes: Float[Tensor, "table column code"]  # random numbers by which columns are told apart
+    target: Float[Tensor, "table row"]  # the index of a class, or a number; NaN if unknown
+    context: int  # number of context rows, which come first
+    classes: int  # 0: regression, with mean 0 and standard deviation 1 over the context rows
+    column_codes: Float[Tensor, "table column code"]  # random codes that distinguish columns
 
     @property
     def tables(self) -> int:
@@ -25,13 +25,13 @@ class TableBatch:
         return self.values.numel()
 
     def to(self, device: str) -> "TableBatch":
-        moved = {name: getattr(self, name).to(device) for name in ("values", "category", "target", "codes")}
+        moved = {name: getattr(self, name).to(device) for name in ("values", "category", "target", "column_codes")}
         return replace(self, **moved)
 
 
 @dataclass(frozen=True)
 class TableGroups:
-    """Several batches of tables, each of a shape of its own: one step of training."""
+    """Several batches of tables, each of another shape: one training step."""
 
     groups: Sequence[TableBatch]
 

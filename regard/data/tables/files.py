@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.parquet
 
 from regard.core.errors import ConfigError, UserError
-from regard.core.files import replacing
+from regard.core.files import atomic_file
 from regard.data.decompress import COMPRESSED, open_decompressed
 from regard.data.tables.layout import SEPARATORS, Layout, find_layout, name_columns, tell
 from regard.data.tables.types import MISSING, plain, read_amounts, read_dates, read_thousands
@@ -191,7 +191,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         data = table_text(frame, "\t" if kind == ".tsv" else ",").encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
+        with atomic_file(path) as temporary:
             temporary.write_bytes(_packed(data, packing))
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from None

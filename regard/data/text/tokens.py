@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import UserError
-from regard.core.files import replacing
+from regard.core.files import atomic_file
 from regard.data.text.files import holds_documents, read_text
 from regard.text import Tokenizer
 
@@ -16,7 +16,7 @@ GROUP = 1 << 20  # characters tokenised at a time: spread over the cores, at abo
 def write_tokens(files: Iterable[Path], tokenizer: Tokenizer, path: Path, columns: Sequence[str] = ()) -> None:
     """Tokenise files one after the other; an end token follows each document."""
     dtype = np.uint16 if tokenizer.vocab <= 1 << 16 else np.uint32
-    with replacing(path) as temporary, temporary.open("wb") as out:
+    with atomic_file(path) as temporary, temporary.open("wb") as out:
         out.write(np.dtype(dtype).str.ljust(8).encode())
         for file in files:
             end = [tokenizer.end] if holds_documents(file) else []

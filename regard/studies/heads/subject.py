@@ -17,8 +17,8 @@ from regard.store import COLUMNS
 from regard.studies.heads.duplicates import hide_targets
 from regard.studies.runner.folder import StudyFolder
 from regard.studies.runner.prepare import prepared
-from regard.tables.keep import load
-from regard.tables.own_network import OwnNetwork
+from regard.tables.network.scratch import NPTPredictor
+from regard.tables.persist.load import load
 from regard.tasks import MaskedCells, Run, load_run
 from regard.tasks.plan import stored_plan
 
@@ -72,9 +72,9 @@ def load_subject(path: Path, batches: int) -> Subject:
         return _measured(Subject(path, run.model, plan.task, some, run, max_length))
 
 
-def _table_network(path: Path) -> OwnNetwork:
-    networks = getattr(load(path), "answers_", [])
-    if len(networks) != 1 or not isinstance(networks[0], OwnNetwork):
+def _table_network(path: Path) -> NPTPredictor:
+    networks = getattr(load(path), "predictors_", [])
+    if len(networks) != 1 or not isinstance(networks[0], NPTPredictor):
         raise UserError(f"{path}: has no network trained on its table; fit it with `regard fit --mode trained`")
     return networks[0]
 

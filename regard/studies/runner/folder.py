@@ -18,7 +18,7 @@ from typing import Any
 
 from regard.core.config import from_dict, from_yaml, to_yaml
 from regard.core.errors import UserError
-from regard.core.files import open_here, read_json, write_text
+from regard.core.files import open_no_follow, read_json, write_text
 from regard.tasks.plan import Plan
 
 STUDY = "study.json"
@@ -149,7 +149,7 @@ class StudyFolder:
             raise UserError(f"{self.path}: holds {foreign[0]!r}, which is not part of a study; choose a new folder")
 
     def _take_lock(self) -> None:
-        lock = open_here(self.path / ".lock", os.O_RDWR)
+        lock = open_no_follow(self.path / ".lock", os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

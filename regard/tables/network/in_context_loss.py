@@ -27,7 +27,7 @@ def in_context_loss(model: nn.Module, batch: Iterable[TableBatch], squared_error
     total, tables = torch.zeros(()), 0
     for group in batch:
         losses = query_losses(model, group, squared_error)
-        counted = ~group.target[:, group.known :].isnan()
+        counted = ~group.target[:, group.context :].isnan()
         total = total + (losses.where(counted, 0.0).sum(1) / counted.sum(1).clamp(min=1)).sum()
         tables += group.tables
     return Loss(total, torch.tensor(tables))
@@ -35,12 +35,12 @@ def in_context_loss(model: nn.Module, batch: Iterable[TableBatch], squared_error
 
 def query_losses(model: nn.Module, group: TableBatch, squared_error: float) -> Float[Tensor, "table query"]:
     """The loss of every query row; NaN where its target is unknown."""
-    known, query = group.target[:, : group.known], group.target[:, group.known :]
-    answer = model(group.values, group.category, known, group.classes, group.codes)
+    context, query = group.target[:, : group.context], group.target[:, group.context :]
+    prediction = model(group.values, group.category, context, group.classes, group.column_codes)
     if group.classes:
-        probability = answer.gather(-1, query.nan_to_num(0.0).long()[..., None])[..., 0]
+        probability = prediction.gather(-1, query.nan_to_num(0.0).long()[..., None])[..., 0]
         return torch.where(query.isnan(), torch.nan, -smooth_probabilities(probability, group.classes).log())
-    mean, quantiles = answer[..., 0], answer[..., 1:]
+    mean, quantiles = prediction[..., 0], prediction[..., 1:]
     error = query[..., None] - quantiles
     level = quantile_levels(quantiles.shape[-1]).to(error.device)
     pinball = torch.maximum(level * error, (level - 1) * error).mean(-1)

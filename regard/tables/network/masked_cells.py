@@ -1,4 +1,4 @@
-"""The objective of the Non-Parametric Transformer: predict masked cells (Kossen et al., 2021)."""
+"""The objective of the Non-Parametric Transformer: predict masked cells, features and target (Kossen et al., 2021)."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from regard.data.batch import TensorBatch
 @dataclass(frozen=True)
 class CellBatch(TensorBatch):
     cells: Float[Tensor, "batch row column"]  # numbers, or codes of categories
-    hidden: Bool[Tensor, "batch row column"]  # not shown to the model
+    masked: Bool[Tensor, "batch row column"]  # not visible to the model
     predicted: Bool[Tensor, "batch row column"]  # cells that the loss is about
     truth: Float[Tensor, "batch row column"]
     features: float  # weight of the loss of features; the target is the last column
@@ -38,7 +38,7 @@ class MaskedCellsObjective:
 
 def masked_cells_loss(model: nn.Module, batch: CellBatch) -> Loss:
     """The mean loss of the target's predicted cells and that of the features', weighted as the batch says."""
-    predictions = model(batch.cells, batch.hidden)
+    predictions = model(batch.cells, batch.masked)
     losses = torch.stack([_cell_losses(column, batch.truth[..., j]) for j, column in enumerate(predictions)], -1)
     counts = batch.predicted.float()
     terms = losses.masked_fill(~batch.predicted, 0.0)

@@ -1,5 +1,5 @@
-"""Invented tables, from which a network learns to read tables in general."""
+"""The prior over synthetic tables on which the in-context model is pre-trained."""
 
-from regard.tables.prior.draw import InventedTables, Prior, draw_group
+from regard.tables.prior.draw import Prior, SyntheticTables, draw_group
 
-__all__ = ["InventedTables", "Prior", "draw_group"]
+__all__ = ["Prior", "SyntheticTables", "draw_group"]

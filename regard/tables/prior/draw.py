@@ -1,4 +1,4 @@
-"""Invented tables: columns from causes, a target from columns, then what real data suffers from."""
+"""Synthetic tables: columns from a structural causal model, a target function of them, then noise and defects."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,136 +10,138 @@ from regard.core.batches import Batch
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
 from regard.data.tables.batch import TableBatch, TableGroups
-from regard.tables.prior.answers import draw_scores
-from regard.tables.prior.causes import draw_nodes, often, standard, uniform, whole
 from regard.tables.prior.columns import make_columns
+from regard.tables.prior.scm import bernoulli, draw_nodes, randint, standardise, uniform
+from regard.tables.prior.target_functions import draw_scores
 
-CODE = 8  # random numbers a column
-FARTHEST = 8.0  # deviations: targets beyond are cut, or one would outweigh a table
+COLUMN_CODE = 8  # length of a column code
+CLIP = 8.0  # standard deviations of a numeric target
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Which tables are drawn: as many in a group as the budget of cells allows, all of one shape."""
+    """The distribution of tables. A group has tables of one shape, as many as its budget of cells allows."""
 
-    fewest_rows: int = 32
-    most_rows: int = 1024
-    most_columns: int = 64
-    most_classes: int = 12
-    numbers: float = 0.45  # share of groups whose targets are numbers
+    min_rows: int = 32
+    max_rows: int = 1024
+    max_columns: int = 64
+    max_classes: int = 12
+    regression: float = 0.45  # fraction of groups with a numeric target
     budget: int = 24_000  # cells of a group
     groups: int = 8  # in a step
     seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least(8, fewest_rows=self.fewest_rows)
-        at_least(1, most_columns=self.most_columns, groups=self.groups)
-        at_least(2, most_classes=self.most_classes)
-        if self.most_rows < self.fewest_rows:
-            raise ConfigError(f"most_rows: {self.most_rows} is less than fewest_rows {self.fewest_rows}")
+        at_least(8, min_rows=self.min_rows)
+        at_least(1, max_columns=self.max_columns, groups=self.groups)
+        at_least(2, max_classes=self.max_classes)
+        if self.max_rows < self.min_rows:
+            raise ConfigError(f"max_rows: {self.max_rows} is less than min_rows {self.min_rows}")
 
 
 @dataclass(frozen=True)
 class Shape:
     tables: int
     rows: int
-    known: int
+    context: int
     columns: int
-    classes: int  # 0: numbers
+    classes: int  # 0: regression
 
     @property
     def cost(self) -> float:
-        """Of learning from it, as measured, in cells: a row costs as much as thirty, and more the more rows it sees."""
-        return self.tables * self.rows * (self.columns + 30 + self.known / 8)
+        """Measured cost of a training step, in cells: a row costs thirty, and more with more context rows."""
+        return self.tables * self.rows * (self.columns + 30 + self.context / 8)
 
 
-def draw_shape(prior: Prior, chance: Generator) -> Shape:
-    """Small tables are drawn more often than large ones, in proportion to what they cost."""
-    ratio = prior.most_rows / prior.fewest_rows
-    rows = int(prior.fewest_rows * ratio ** uniform(chance, 0.0, 1.0))
-    columns = max(1, int(prior.most_columns ** uniform(chance, 0.15, 1.0)))
+def draw_shape(prior: Prior, generator: Generator) -> Shape:
+    """Rows are log-uniform, and small tables come in larger groups."""
+    ratio = prior.max_rows / prior.min_rows
+    rows = int(prior.min_rows * ratio ** uniform(generator, 0.0, 1.0))
+    columns = max(1, int(prior.max_columns ** uniform(generator, 0.15, 1.0)))
     tables = max(1, min(48, prior.budget // (rows * (columns + 6))))
-    known = max(4, int(rows * uniform(chance, 0.5, 0.9)))
+    context = max(4, int(rows * uniform(generator, 0.5, 0.9)))
     classes = 0
-    if not often(chance, prior.numbers):
-        classes = 2 if often(chance, 0.5) else whole(chance, 3, prior.most_classes + 1)
-    return Shape(tables, rows, known, columns, classes)
+    if not bernoulli(generator, prior.regression):
+        classes = 2 if bernoulli(generator, 0.5) else randint(generator, 3, prior.max_classes + 1)
+    return Shape(tables, rows, context, columns, classes)
 
 
 def shape_of(prior: Prior, number: int) -> Shape:
-    """The shape of the group of this number, without its tables."""
-    return draw_shape(prior, _chance(prior, number))
+    """The shape of the group with this number, without drawing it."""
+    return draw_shape(prior, _generator(prior, number))
 
 
 def draw_group(prior: Prior, number: int) -> TableBatch:
-    """The group of this number: the same on every machine, whoever draws it."""
-    chance = _chance(prior, number)
-    shape = draw_shape(prior, chance)
-    spare = whole(chance, 1, 2 + shape.columns)  # nodes that nobody sees
-    nodes = draw_nodes(chance, shape.tables, shape.rows, shape.columns + spare)
-    nodes = _shuffled(chance, nodes)
-    drawn = make_columns(chance, nodes[:, :, : shape.columns])
-    scores = max(1, shape.classes) if often(chance, 0.6) else 1
-    if often(chance, 0.35):  # the target is a node of the graph itself, whose effects are columns too
+    """The group with this number: a deterministic function of prior and number."""
+    generator = _generator(prior, number)
+    shape = draw_shape(prior, generator)
+    spare = randint(generator, 1, 2 + shape.columns)  # nodes that are not columns
+    nodes = draw_nodes(generator, shape.tables, shape.rows, shape.columns + spare)
+    nodes = _shuffled(generator, nodes)
+    columns = make_columns(generator, nodes[:, :, : shape.columns])
+    scores = max(1, shape.classes) if bernoulli(generator, 0.6) else 1
+    if bernoulli(generator, 0.35):  # the target is a node of the graph, and some columns are its effects
         target = nodes[:, :, shape.columns : shape.columns + scores]
         target = target if target.shape[2] == scores else target[:, :, :1]
     else:
-        hidden = nodes[:, :, shape.columns :][:, :, :2] * uniform(chance, 0.0, 0.4)
-        target = draw_scores(chance, torch.cat([drawn.felt, hidden], 2), scores)
-    noise = 0.0 if often(chance, 0.3) else 10 ** uniform(chance, -2.0, 0.0)
-    target = standard(target) + noise * torch.randn(target.shape, generator=chance)
-    target = _classes(chance, target, shape) if shape.classes else _numbers(chance, target, shape)
-    codes = torch.randn(shape.tables, shape.columns, CODE, generator=chance)
-    return TableBatch(drawn.shown, drawn.category, target, shape.known, shape.classes, codes)
+        hidden = nodes[:, :, shape.columns :][:, :, :2] * uniform(generator, 0.0, 0.4)
+        target = draw_scores(generator, torch.cat([columns.effects, hidden], 2), scores)
+    noise = 0.0 if bernoulli(generator, 0.3) else 10 ** uniform(generator, -2.0, 0.0)
+    target = standardise(target) + noise * torch.randn(target.shape, generator=generator)
+    target = _classes(generator, target, shape) if shape.classes else _numbers(generator, target, shape)
+    codes = torch.randn(shape.tables, shape.columns, COLUMN_CODE, generator=generator)
+    return TableBatch(columns.values, columns.category, target, shape.context, shape.classes, codes)
 
 
-def _chance(prior: Prior, number: int) -> Generator:
+def _generator(prior: Prior, number: int) -> Generator:
     return torch.Generator().manual_seed(seed_for("tables", prior.seed, number))
 
 
-def _shuffled(chance: Generator, nodes: Tensor) -> Tensor:
-    order = torch.rand(nodes.shape[0], nodes.shape[2], generator=chance).argsort(1)
+def _shuffled(generator: Generator, nodes: Tensor) -> Tensor:
+    order = torch.rand(nodes.shape[0], nodes.shape[2], generator=generator).argsort(1)
     return nodes.gather(2, order[:, None].expand(-1, nodes.shape[1], -1))
 
 
-def _classes(chance: Generator, scores: Tensor, shape: Shape) -> Tensor:
-    """The best score's number, with some classes favoured; or one score cut at uneven places."""
+def _classes(generator: Generator, scores: Tensor, shape: Shape) -> Tensor:
+    """The class with the largest score plus a class bias; or one score, binned unevenly."""
     tables, classes = shape.tables, shape.classes
     if scores.shape[2] == classes:
-        favour = torch.randn(tables, 1, classes, generator=chance) * uniform(chance, 0.0, 1.2)
-        label = (scores + favour).argmax(2)
+        bias = torch.randn(tables, 1, classes, generator=generator) * uniform(generator, 0.0, 1.2)
+        label = (scores + bias).argmax(2)
     else:
-        shares = torch.rand(tables, classes, generator=chance) ** uniform(chance, 0.0, 2.5) + 0.02
-        edges = (shares / shares.sum(1, keepdim=True)).cumsum(1)[:, None, :-1]
+        shares = torch.rand(tables, classes, generator=generator) ** uniform(generator, 0.0, 2.5) + 0.02
+        thresholds = (shares / shares.sum(1, keepdim=True)).cumsum(1)[:, None, :-1]
         rank = scores[:, :, 0].argsort(1).argsort(1)[..., None] / shape.rows
-        label = (rank > edges).sum(2)
-        order = torch.rand(tables, classes, generator=chance).argsort(1)
+        label = (rank > thresholds).sum(2)
+        order = torch.rand(tables, classes, generator=generator).argsort(1)
         label = order.gather(1, label)
-    if often(chance, 0.3):
-        wrong = torch.rand(label.shape, generator=chance) < uniform(chance, 0.0, 0.2)
-        label = torch.where(wrong, label[:, torch.randperm(shape.rows, generator=chance)], label)
-    seen = torch.zeros(tables, classes).scatter_(1, label[:, : shape.known], 1.0)
-    return torch.where(seen.gather(1, label) > 0, label.float(), torch.nan)  # nobody can name what nobody has shown
+    if bernoulli(generator, 0.3):
+        wrong = torch.rand(label.shape, generator=generator) < uniform(generator, 0.0, 0.2)
+        label = torch.where(wrong, label[:, torch.randperm(shape.rows, generator=generator)], label)
+    seen = torch.zeros(tables, classes).scatter_(1, label[:, : shape.context], 1.0)
+    return torch.where(
+        seen.gather(1, label) > 0, label.float(), torch.nan
+    )  # a class without context rows cannot be predicted
 
 
-def _numbers(chance: Generator, score: Tensor, shape: Shape) -> Tensor:
-    """One score as it is, or skewed, cut off, or in steps."""
+def _numbers(generator: Generator, score: Tensor, shape: Shape) -> Tensor:
+    """One score, unchanged, skewed, censored or rounded."""
     y = score[:, :, 0]
-    kind = uniform(chance, 0.0, 1.0)
+    kind = uniform(generator, 0.0, 1.0)
     if kind < 0.2:
-        y = (y * uniform(chance, 0.3, 1.2)).clamp(max=6).exp()
+        y = (y * uniform(generator, 0.3, 1.2)).clamp(max=6).exp()
     elif kind < 0.28:
-        y = y.clamp(min=uniform(chance, -1.0, 0.5))
+        y = y.clamp(min=uniform(generator, -1.0, 0.5))
     elif kind < 0.36:
-        y = (y * uniform(chance, 0.7, 4.0)).round()
-    known = y[:, : shape.known]
+        y = (y * uniform(generator, 0.7, 4.0)).round()
+    known = y[:, : shape.context]
     spread = known.std(1, keepdim=True).clamp(min=1e-4)
-    return ((y - known.mean(1, keepdim=True)) / spread).clamp(-FARTHEST, FARTHEST)
+    return ((y - known.mean(1, keepdim=True)) / spread).clamp(-CLIP, CLIP)
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups that are still to be drawn, by whoever needs them; a rank draws its own only."""
+    """Groups by number, drawn when they are moved to a device, so that each rank draws only its own."""
 
     prior: Prior
     numbers: tuple[int, ...]
@@ -153,27 +155,27 @@ class Groups:
         return self.prior.budget * len(self.numbers)
 
     def shard(self, index: int, count: int) -> "Groups":
-        """One of several shares that cost about the same, for ranks wait for the slowest of them."""
-        shares: list[list[int]] = [[] for _ in range(count)]
+        """One of several parts of about equal cost, as ranks wait for the slowest."""
+        parts: list[list[int]] = [[] for _ in range(count)]
         costs = [0.0] * count
         for cost, group in sorted(((shape_of(self.prior, group).cost, group) for group in self.numbers), reverse=True):
             least = costs.index(min(costs))
-            shares[least].append(group)
+            parts[least].append(group)
             costs[least] += cost
-        return Groups(self.prior, tuple(shares[index]))
+        return Groups(self.prior, tuple(parts[index]))
 
     def to(self, device: str) -> "TableGroups":
         return TableGroups([draw_group(self.prior, number).to(device) for number in self.numbers])
 
 
 @dataclass(frozen=True)
-class InventedTables:
-    """Batches without end: every step draws new tables."""
+class SyntheticTables:
+    """An endless stream of batches: every step draws new tables."""
 
     prior: Prior
-    held_out: int = 0  # groups to measure by, which training never draws
+    held_out: int = 0  # groups for evaluation, which training never draws
     fixed_shape = False
-    steps_per_epoch = 1000  # there is no end to pass; a number to count by
+    steps_per_epoch = 1000  # nominal: there is no epoch
 
     def batch(self, step: int) -> Groups:
         first = step * self.prior.groups

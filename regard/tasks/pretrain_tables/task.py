@@ -16,7 +16,7 @@ from regard.models import InContext
 from regard.store import WEIGHTS, RunFolder
 from regard.tables import NPTClassifier, NPTRegressor
 from regard.tables.network.in_context_loss import in_context_loss
-from regard.tables.prior import InventedTables, Prior
+from regard.tables.prior import Prior, SyntheticTables
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, Workspace
 from regard.train import Training
 
@@ -52,8 +52,8 @@ class InContextTables(Task):
         yield Prepared(
             task=self,
             model=plan.model,
-            train=InventedTables(drawn),
-            valid=InventedTables(plan.data, VALIDATION_GROUPS),
+            train=SyntheticTables(drawn),
+            valid=SyntheticTables(plan.data, VALIDATION_GROUPS),
             tokenizer=None,
             score=lambda run, loss: {"synthetic": loss},
             weights=weights,

@@ -8,7 +8,7 @@ from regard.tasks.options import Changes, TrainOptions
 def pretrain_tables(options: TrainOptions, *, init: Path | None = None, changes: Changes = None) -> int:
     """Pre-train the in-context table model on synthetic tables, as the shipped weights were.
 
-    Any setting can be changed with a dotted option, such as --model.layers 8 or --data.most-rows 2048;
+    Any setting can be changed with a dotted option, such as --model.layers 8 or --data.max-rows 2048;
     --show-settings prints them all.
 
     Parameters

@@ -8,36 +8,36 @@ import torch
 
 from regard.core.errors import UserError
 from regard.store.loaded import read_part
-from regard.tables.cells import read_categories
-from regard.tables.columns import Columns
+from regard.tables.encode.cells import read_categories
+from regard.tables.encode.columns import Columns
 from regard.tables.file import TableFile
-from regard.tables.own_network import FEWEST_ROWS, MOST_CELLS, OwnNetwork
-from regard.tables.own_network import Prepared as StandardisedTable
-from regard.tables.problem import Problem, pose
+from regard.tables.network.masking import StandardisedTable
+from regard.tables.network.scratch import MAX_BATCH_CELLS, MIN_BATCH_ROWS, NPTPredictor
+from regard.tables.problem import Problem, read_problem
 from regard.tables.scores import number_scores
 from regard.tasks.base import Run
 
 
 def rows_of_a_step(table: StandardisedTable, batch_size: int) -> int:
     rows, columns = table.cells.shape
-    return min(rows, batch_size, max(FEWEST_ROWS, MOST_CELLS // columns))
+    return min(rows, batch_size, max(MIN_BATCH_ROWS, MAX_BATCH_CELLS // columns))
 
 
 def predict_rows(run: Run, rows: Any) -> np.ndarray:
     """The class or number of each row; the training rows are read again from the table's own file."""
     data: TableFile = read_part(run.path, TableFile, "data")
-    problem = pose(Path(data.file), data.target)
-    table = StandardisedTable.learn(data.tables()[0])
-    shown = torch.arange(min(len(table.cells), 2 * rows_of_a_step(table, len(table.cells))))
-    network = OwnNetwork(run.model, table, shown, torch.empty(0))  # type: ignore[arg-type]
-    cells = Columns.learn(problem.features).encode(rows)
-    answers = network.answer(torch.from_numpy(cells.values)).numpy()
+    problem = read_problem(Path(data.file), data.target)
+    table = StandardisedTable.fit(data.tables()[0])
+    context = torch.arange(min(len(table.cells), 2 * rows_of_a_step(table, len(table.cells))))
+    network = NPTPredictor(run.model, table, context, torch.empty(0))  # type: ignore[arg-type]
+    cells = Columns.fit(problem.features).encode(rows)
+    answers = network.predict(torch.from_numpy(cells.values)).numpy()
     return _labels(problem)[answers.argmax(1)] if problem.classifies else answers[:, 0]
 
 
 def evaluate_rows(run: Run, file: str) -> dict[str, Any]:
     data: TableFile = read_part(run.path, TableFile, "data")
-    problem = pose(Path(file), data.target)
+    problem = read_problem(Path(file), data.target)
     predictions, truth = predict_rows(run, problem.features), problem.target.to_numpy()
     if problem.classifies:
         return {"accuracy": float((predictions == truth).mean()), "rows": len(truth)}

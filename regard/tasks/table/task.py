@@ -14,11 +14,10 @@ from torch import nn
 from regard.core.batches import Loss
 from regard.core.errors import ConfigError, UserError
 from regard.models import NPT, Model
+from regard.tables.encode.table import EncodedTable
 from regard.tables.file import TableFile
 from regard.tables.network.masked_cells import CellBatch, masked_cells_loss
-from regard.tables.own_network import Masking, Maskings
-from regard.tables.own_network import Prepared as StandardisedTable
-from regard.tables.views import Table
+from regard.tables.network.masking import MaskedBatches, Masking, StandardisedTable
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, Workspace
 from regard.tasks.table.answers import evaluate_rows, predict_rows, rows_of_a_step
 
@@ -45,13 +44,13 @@ class MaskedCells(Task):
         if not isinstance(data, TableFile) or not isinstance(plan.model, NPT):
             raise ConfigError(f"model: {type(plan.model).__name__} has no attention between rows; choose NPT")
         known, held_out = data.tables()
-        table = StandardisedTable.learn(known)
+        table = StandardisedTable.fit(known)
         rows = rows_of_a_step(table, training.batch_size)
         never = torch.zeros(len(table.cells), dtype=torch.bool)
         yield Prepared(
             task=self,
             model=replace(plan.model, categories=table.categories),
-            train=Maskings(table, Masking(), training.steps or 1000, training.seed, never, rows),
+            train=MaskedBatches(table, Masking(), training.steps or 1000, training.seed, never, rows),
             valid=OneBatch(validation_batch(table, held_out, 2 * rows)),
             tokenizer=None,
             score=lambda run, loss: {"loss": loss},
@@ -70,11 +69,11 @@ class MaskedCells(Task):
         return evaluate_rows(run, files[0])
 
 
-def validation_batch(table: StandardisedTable, held_out: Table, most: int) -> CellBatch:
+def validation_batch(table: StandardisedTable, held_out: EncodedTable, most: int) -> CellBatch:
     """Validation rows beside training rows: only their targets are hidden, and only these are predicted."""
     known = table.cells[:most]
-    query = table.show(held_out.values[:MAX_EVALUATED])
-    truth = (held_out.target[:MAX_EVALUATED].double() - table.center[-1]) / table.spread[-1]
+    query = table.encode_queries(held_out.values[:MAX_EVALUATED])
+    truth = (held_out.target[:MAX_EVALUATED].double() - table.mean[-1]) / table.std[-1]
     cells = torch.cat([known, query])[None]
     predicted = torch.zeros_like(cells, dtype=torch.bool)
     predicted[:, len(known) :, -1] = True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from regard.core.errors import ConfigError, UserError
-from regard.core.files import replacing
+from regard.core.files import atomic_file
 from regard.view.numbers import format_number
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def save(figure: "Figure", path: Path) -> None:
     import matplotlib
 
     date = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
-    with matplotlib.rc_context({"svg.hashsalt": "regard"}), replacing(path) as temporary:
+    with matplotlib.rc_context({"svg.hashsalt": "regard"}), atomic_file(path) as temporary:
         figure.savefig(temporary, format=path.suffix.lower()[1:], dpi=200, metadata=date)
 
 

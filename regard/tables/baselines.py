@@ -1,6 +1,6 @@
-"""Other models of tables, to compare with: those of scikit-learn, and boosted trees of others where they are installed.
+"""Baselines to compare with: scikit-learn models, and CatBoost, XGBoost and LightGBM if they are installed.
 
-All have their own defaults, and read the same cells as our own network: numbers, codes of categories, gaps.
+All have their defaults, and read the same encoded cells as the networks: numbers, codes of categories, NaN.
 """
 
 from collections.abc import Callable
@@ -22,19 +22,19 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from regard.tables.cells import Cells
+from regard.tables.encode.cells import Cells
 
-Peer = Callable[[Cells, bool, int], Any]  # of these columns, for classes or numbers, with this seed
-MOST_CODES = 255  # of a category that histograms can take
+Baseline = Callable[[Cells, bool, int], Any]  # for these columns, classification or not, and this seed
+MOST_CODES = 255  # of a category in scikit-learn's histogram boosting
 
 
 def linear(cells: Cells, classifies: bool, seed: int) -> Any:
     model = LogisticRegression(max_iter=1000, random_state=seed) if classifies else Ridge()
-    return make_pipeline(_even(cells), model)
+    return make_pipeline(_preprocess(cells), model)
 
 
 def neighbours(cells: Cells, classifies: bool, seed: int) -> Any:
-    return make_pipeline(_even(cells), KNeighborsClassifier() if classifies else KNeighborsRegressor())
+    return make_pipeline(_preprocess(cells), KNeighborsClassifier() if classifies else KNeighborsRegressor())
 
 
 def random_forest(cells: Cells, classifies: bool, seed: int) -> Any:
@@ -54,7 +54,7 @@ def catboost(cells: Cells, classifies: bool, seed: int) -> Any:
     kind = CatBoostClassifier if classifies else CatBoostRegressor
     codes = np.flatnonzero(cells.category).tolist()
     model = kind(cat_features=codes, random_seed=seed, verbose=False, allow_writing_files=False)
-    return make_pipeline(FunctionTransformer(partial(_texts, codes=codes)), model)
+    return make_pipeline(FunctionTransformer(partial(_as_text, codes=codes)), model)
 
 
 def xgboost(cells: Cells, classifies: bool, seed: int) -> Any:
@@ -69,7 +69,7 @@ def lightgbm(cells: Cells, classifies: bool, seed: int) -> Any:
     return (LGBMClassifier if classifies else LGBMRegressor)(random_state=seed, verbose=-1)
 
 
-OF_SCIKIT_LEARN: dict[str, Peer] = {
+SCIKIT_LEARN: dict[str, Baseline] = {
     "linear": linear,
     "nearest neighbours": neighbours,
     "random forest": random_forest,
@@ -77,25 +77,24 @@ OF_SCIKIT_LEARN: dict[str, Peer] = {
 }
 
 
-def peers() -> dict[str, Peer]:
-    """Those that are here."""
+def installed_baselines() -> dict[str, Baseline]:
     others = {"CatBoost": catboost, "XGBoost": xgboost, "LightGBM": lightgbm}
     return {
-        **OF_SCIKIT_LEARN,
-        **{name: peer for name, peer in others.items() if find_spec(peer.__name__) is not None},
+        **SCIKIT_LEARN,
+        **{name: baseline for name, baseline in others.items() if find_spec(baseline.__name__) is not None},
     }
 
 
-def _even(cells: Cells) -> ColumnTransformer:
-    """For what measures distances or sums: medians for gaps, one deviation for all, a column for each category."""
+def _preprocess(cells: Cells) -> ColumnTransformer:
+    """For linear models and distances: imputed medians, standardised numbers, one-hot categories."""
     numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
-    hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False, max_categories=100)
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False, max_categories=100)
     places = np.flatnonzero(~cells.category), np.flatnonzero(cells.category)
-    return ColumnTransformer([("numbers", numbers, places[0]), ("categories", hot, places[1])])
+    return ColumnTransformer([("numbers", numbers, places[0]), ("categories", one_hot, places[1])])
 
 
-def _texts(values: np.ndarray, codes: list[int]) -> np.ndarray:
-    """CatBoost wants categories as text, a gap among them."""
+def _as_text(values: np.ndarray, codes: list[int]) -> np.ndarray:
+    """CatBoost takes categories as text, missing ones too."""
     cells = values.astype(object)
     for place in codes:
         cells[:, place] = [str(code) for code in values[:, place]]

@@ -1,4 +1,4 @@
-"""Whatever holds a table as a pandas frame: pandas, polars, Arrow, numpy, lists of rows."""
+"""Any table as a pandas frame: pandas, polars, Arrow, numpy, lists of rows."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,30 +14,30 @@ from regard.data.tables.files import from_arrow
 
 
 def as_frame(table: Any) -> pd.DataFrame:
-    """A frame of the same cells. What has no names of columns gets whole numbers for names, as pandas does."""
+    """A frame of the same cells. Columns without names get integers, as in pandas."""
     if isinstance(table, pd.DataFrame):
         return _checked(_without_arrow(table))
-    if hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.Series):  # polars, Arrow and their kin
+    if hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.Series):  # polars, Arrow, …
         try:
             return _checked(from_arrow(pyarrow.table(table)))
-        except (TypeError, ValueError) as error:  # a column by itself, for one
-            raise ConfigError(f"a table is needed, not {type(table).__name__} ({error})") from None
+        except (TypeError, ValueError) as error:  # a single column, for example
+            raise ConfigError(f"expected a table, not {type(table).__name__} ({error})") from None
     if hasattr(table, "tocsr"):
-        raise ConfigError("a sparse matrix is not supported: its zeros are cells like any other; pass X.toarray()")
+        raise ConfigError("sparse matrices are not supported; pass X.toarray()")
     if isinstance(table, (list, tuple)):
         return _checked(_rows(table))
     if isinstance(table, Mapping) and all(np.ndim(cells) == 1 for cells in table.values()):
         return _checked(pd.DataFrame(table))
     if isinstance(table, (str, Path)):
-        raise ConfigError(f"a table is needed, not the name {str(table)[:80]!r}; read it first: pandas.read_csv(…)")
-    if hasattr(table, "collect_schema"):  # a plan of polars'
-        raise ConfigError(f"a table is needed, not {type(table).__name__}; pass X.collect()")
+        raise ConfigError(f"expected a table, not the text {str(table)[:80]!r}; use pandas.read_csv(…)")
+    if hasattr(table, "collect_schema"):  # a lazy frame of polars
+        raise ConfigError(f"expected a table, not {type(table).__name__}; pass X.collect()")
     return _checked(_array(np.asarray(table)))
 
 
 @contextmanager
-def named(source: object) -> Iterator[None]:
-    """What is wrong with a table, under the name of its file."""
+def errors_in(source: object) -> Iterator[None]:
+    """Errors about a table, prefixed with the name of its file."""
     try:
         yield
     except ConfigError as error:
@@ -45,24 +45,26 @@ def named(source: object) -> Iterator[None]:
 
 
 def has_names(frame: pd.DataFrame) -> bool:
-    """Whether columns are known by names, and not by their places alone."""
+    """Whether columns have names, not only positions."""
     return any(isinstance(name, str) for name in frame.columns)
 
 
 def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
-    """pandas' own types in place of Arrow's, which know less of dates."""
-    places = [place for place, kind in enumerate(frame.dtypes) if isinstance(kind, pd.ArrowDtype)]
-    if not places:
+    """With pandas' own types instead of Arrow's, which support fewer date operations."""
+    positions = [place for place, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.ArrowDtype)]
+    if not positions:
         return frame
-    table = pyarrow.table([pyarrow.array(frame.iloc[:, place].array) for place in places], names=list(map(str, places)))
+    table = pyarrow.table(
+        [pyarrow.array(frame.iloc[:, place].array) for place in positions], names=list(map(str, positions))
+    )
     converted, frame = from_arrow(table), frame.copy(deep=False)
-    for place in places:
+    for place in positions:
         frame.isetitem(place, converted[str(place)].set_axis(frame.index))
     return frame
 
 
 def _rows(rows: list[Any] | tuple[Any, ...]) -> pd.DataFrame:
-    """Rows of cells, in which each column keeps a type of its own: an array would turn all into text for one text."""
+    """A frame from rows of cells; each column keeps its type (an array would turn everything into text)."""
     if rows and all(isinstance(row, dict) for row in rows):
         return pd.DataFrame(rows)
     if not rows or not all(isinstance(row, (list, tuple, np.ndarray)) and np.ndim(row[:0]) == 1 for row in rows):
@@ -87,16 +89,16 @@ def _array(cells: np.ndarray) -> pd.DataFrame:
 
 
 def _checked(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame with rows, and columns under names of their own; refused in scikit-learn's words where it has some."""
+    """The frame, checked to have rows and uniquely named columns; errors are worded as in scikit-learn."""
     rows, columns = frame.shape
     if columns == 0:
         raise ConfigError(f"Found array with 0 feature(s) (shape={frame.shape}) while a minimum of 1 is required.")
     if rows == 0:
         raise ConfigError(f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required.")
     frame = _named(frame)
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise ConfigError(f"two columns are called {twice[0]!r}; give each a name of its own")
+    duplicated = frame.columns[frame.columns.duplicated()]
+    if len(duplicated):
+        raise ConfigError(f"two columns are named {duplicated[0]!r}; column names must be unique")
     for name, kind in zip(frame.columns, frame.dtypes, strict=True):
         if getattr(kind, "kind", "") == "c":
             raise ConfigError(f"Complex data not supported: column {name!r} holds complex numbers")
@@ -104,7 +106,7 @@ def _checked(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Names of columns as text, those of several levels joined. Numbers from 0 on are places, and no names."""
+    """Column names as text, joined if they have several levels. Integers from 0 are positions, not names."""
     if list(frame.columns) == list(range(frame.shape[1])):
         return frame
     names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]

@@ -1,0 +1,113 @@
+"""Data checks: columns that may not be intended as features (identifiers, constants, empty), and unseen categories."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from regard.data.tables.types import like_dates
+from regard.tables.encode.cells import read_codes, read_numbers
+from regard.tables.encode.column import Column
+from regard.tables.encode.columns import Columns
+from regard.tables.encode.frames import as_frame
+
+MIN_ROWS = 50  # in fewer rows values are distinct by chance
+NEARLY_ALL = 0.9
+MOST = 0.8
+LIKELY = 0.2  # probability of an empty column above which nothing is reported
+MIN_DISTINCT = 10  # numbers: fewer may be codes among other categories
+
+
+def check_training_data(columns: Columns, frame: pd.DataFrame) -> list[str]:
+    """Remarks on the columns of a training table, one line each."""
+    return [line for column, cells in columns.match(as_frame(frame)) for line in _check_column(column, cells)]
+
+
+def check_new_data(columns: Columns, frame: pd.DataFrame) -> list[str]:
+    """Differences of this table from the training table, one line each."""
+    return [line for column, cells in columns.match(as_frame(frame)) for line in _check_drift(column, cells)]
+
+
+def _check_column(column: Column, cells: pd.Series) -> Iterator[str]:
+    filled = cells.dropna()
+    if not column.filled:
+        yield f"{column.name!r}: was empty in the training data; ignored"
+    elif filled.empty:
+        yield f"{column.name!r}: is empty"
+    elif column.kind == "category":
+        yield from _check_categories(column, filled)
+    elif column.kind == "number":
+        yield from _check_numbers(column, filled)
+    elif filled.nunique() == 1:
+        yield _constant(column, filled)
+
+
+def _check_drift(column: Column, cells: pd.Series) -> Iterator[str]:
+    filled = cells.dropna()
+    if not column.filled:
+        return
+    if filled.empty and (1 - column.filled) ** len(cells) < LIKELY:  # missing cells are no news in a sparse column
+        yield f"{column.name!r}: is empty"
+    elif column.kind == "category":
+        yield from _unseen(column, filled)
+
+
+def _unseen(column: Column, filled: pd.Series) -> Iterator[str]:
+    codes = read_codes(filled, column.categories)
+    new = filled[codes == len(column.categories)].map(str).unique()
+    if len(new):
+        shown = ", ".join(repr(value[:30]) for value in new[:3]) + (", …" if len(new) > 3 else "")
+        count = int((codes == len(column.categories)).sum())
+        yield f"{column.name!r}: {count:,} of {len(filled):,} cells hold categories unseen in training: {shown}"
+
+
+def _check_categories(column: Column, filled: pd.Series) -> Iterator[str]:
+    yield from _unseen(column, filled)
+    texts = filled.map(str)
+    distinct = texts.unique().tolist()
+    if len(distinct) == 1:
+        yield _constant(column, filled)
+    elif reason := _nearly_typed(texts):
+        yield f"{column.name!r}: {reason}"
+    elif len(filled) > MIN_ROWS and len(distinct) > NEARLY_ALL * len(filled):
+        count = f"{len(distinct):,} of {len(filled):,} values are distinct"
+        yield f"{column.name!r}: {count}, as in an identifier; drop it (--ignore) unless it is informative"
+    elif twins := _same_but_case(distinct):
+        yield f"{column.name!r}: {' and '.join(map(repr, twins))} are two categories"
+
+
+def _nearly_typed(texts: pd.Series) -> str:
+    """A message if most cells, but not all, are numbers or dates, so that the column is read as text."""
+    numbers = pd.to_numeric(texts, errors="coerce").notna()
+    if MOST * len(texts) <= numbers.sum() < len(texts) and texts[numbers].nunique() >= MIN_DISTINCT:
+        others = ", ".join(repr(text[:30]) for text in texts[~numbers].unique()[:3])
+        count = f"{numbers.sum():,} of {len(texts):,} cells are numbers, but not {others}"
+        return f"{count}: all are read as text; clear such cells to read numbers"
+    if like_dates(texts).mean() >= MOST and texts.str.replace(r"\d", "0", regex=True).nunique() > 1:
+        return "looks like dates in several formats, read as text; write all dates as 2024-12-31"
+    return ""
+
+
+def _same_but_case(distinct: list[str]) -> list[str]:
+    """Two texts that differ in case only."""
+    seen: dict[str, str] = {}
+    for text in sorted(distinct):
+        other = seen.setdefault(text.casefold(), text)
+        if other != text:
+            return [other, text]
+    return []
+
+
+def _check_numbers(column: Column, filled: pd.Series) -> Iterator[str]:
+    numbers = read_numbers(filled)
+    distinct = len(np.unique(numbers))
+    if distinct == 1:
+        yield _constant(column, filled)
+    elif len(numbers) > MIN_ROWS and (np.diff(numbers) == 1).all():
+        yield f"{column.name!r}: numbers the rows; drop it (--ignore) unless their order is informative"
+    elif len(np.unique(numbers.astype(np.float32))) < NEARLY_ALL * distinct:
+        yield f"{column.name!r}: its numbers differ beyond the seven digits of float32; subtract a constant"
+
+
+def _constant(column: Column, filled: pd.Series) -> str:
+    return f"{column.name!r}: is constant ({str(filled.iloc[0])[:30]})"

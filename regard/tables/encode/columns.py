@@ -1,0 +1,114 @@
+"""The columns of a table: fitted once, then applied to every other table with the same columns.
+
+Kinds are inferred from the cells, reported (`table`), and can be set by name. Columns are matched by name, so another
+table may hold them in another order and have more columns.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast, get_args
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from regard.core.errors import ConfigError, did_you_mean
+from regard.tables.encode.cells import Cells
+from regard.tables.encode.column import Column, ColumnKind
+from regard.tables.encode.frames import as_frame, has_names
+
+
+@dataclass(frozen=True)
+class Columns:
+    columns: tuple[Column, ...]
+    named: bool = True  # whether columns are matched by name rather than by position
+
+    @classmethod
+    def fit(cls, frame: pd.DataFrame, kinds: Mapping[str, str] | None = None) -> "Columns":
+        """The columns of a table; `kinds` sets the kinds of some by name."""
+        frame, kinds = as_frame(frame), kinds or {}
+        names = _names(frame)
+        for name, kind in kinds.items():
+            if name not in names:
+                raise ConfigError(f"kinds: there is no column {name!r}; {nearest(name, names)}")
+            if kind not in get_args(ColumnKind):
+                raise ConfigError(f"kinds: {name!r} cannot be {kind!r}; known: {', '.join(get_args(ColumnKind))}")
+        columns = [
+            Column.fit(frame.iloc[:, place].rename(name), cast(ColumnKind | None, kinds.get(name)))
+            for place, name in enumerate(names)
+        ]
+        return cls(tuple(columns), has_names(frame))
+
+    def encode(self, frame: pd.DataFrame, estimator: str = "NPT") -> Cells:
+        """The encoded cells of a table with these columns; errors name the `estimator` that expects them."""
+        names: list[str] = []
+        category: list[bool] = []
+        values: list[Float[np.ndarray, " row"]] = []
+        for column, cells in self.match(as_frame(frame), estimator):
+            parts = column.encode(cells)
+            names += parts
+            values += parts.values()
+            category += [column.kind == "category"] * len(parts)
+        return Cells(np.stack(values, axis=1).astype(np.float32), np.array(category), tuple(names))
+
+    def decode(self, values: Float[np.ndarray, "row cell"]) -> pd.DataFrame:
+        """Cells for people to read, from the numbers of `encode`."""
+        parts = zip(self.columns, self.positions(), strict=True)
+        return pd.DataFrame({column.name: column.decode(values[:, positions]) for column, positions in parts})
+
+    def positions(self) -> list[list[int]]:
+        """Which numbers of `encode` belong to each column."""
+        ends = np.cumsum([column.width for column in self.columns]).tolist()
+        return [list(range(end - column.width, end)) for column, end in zip(self.columns, ends, strict=True)]
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row is encoded in."""
+        return sum(column.width for column in self.columns)
+
+    @property
+    def is_category(self) -> list[bool]:
+        """For each number of `encode`, whether it is the code of a category."""
+        return [column.kind == "category" for column in self.columns for _ in range(column.width)]
+
+    def table(self) -> list[tuple[str, str, str, str]]:
+        """Name, kind, fraction of filled cells and a summary of each column, to be shown."""
+        return [(column.name, column.kind, f"{column.filled:.0%}", column.summary) for column in self.columns]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"named": self.named, "columns": [asdict(column) for column in self.columns]}
+
+    def match(self, frame: pd.DataFrame, estimator: str = "NPT") -> list[tuple[Column, pd.Series]]:
+        """Each column with its cells: by name if both sides have names, otherwise by position."""
+        if not (self.named and has_names(frame)):
+            if frame.shape[1] != len(self.columns):
+                count, expected = frame.shape[1], len(self.columns)
+                raise ConfigError(f"X has {count} features, but {estimator} is expecting {expected} features as input")
+            return [(column, frame.iloc[:, i].rename(column.name)) for i, column in enumerate(self.columns)]
+        places = {name: place for place, name in enumerate(_names(frame))}
+        for column in self.columns:
+            if column.name not in places and column.filled:
+                message = f"the table has no column {column.name!r}; {nearest(column.name, list(places))}"
+                hint = "" if message.endswith("?") else "; if its values are unknown, add it with empty cells"
+                raise ConfigError(message + hint)
+        missing = pd.Series(np.nan, index=frame.index)  # a column that was empty in training may be absent
+        cells = [frame.iloc[:, places[one.name]] if one.name in places else missing for one in self.columns]
+        return [(column, each.rename(column.name)) for column, each in zip(self.columns, cells, strict=True)]
+
+
+def name_features(estimator: Any, columns: Columns) -> None:
+    """Set scikit-learn's `feature_names_in_` of a fitted estimator, if the columns have names."""
+    if columns.named:
+        estimator.feature_names_in_ = np.array([column.name for column in columns.columns], dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):  # from an earlier fit
+        del estimator.feature_names_in_
+
+
+def _names(frame: pd.DataFrame) -> list[str]:
+    return list(frame.columns) if has_names(frame) else [f"x{place}" for place in range(frame.shape[1])]
+
+
+def nearest(name: str, names: list[str], most: int = 300) -> str:
+    """The end of an error message about an unknown column, kept short for tables with hundreds of columns."""
+    hint = did_you_mean(name, names)
+    return hint if len(hint) <= most else f"it has {len(names):,} others"

@@ -1,0 +1,283 @@
+"""Loading a fitted table from its folder, which may be a stranger's: checked against its schema first."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.core import tensors
+from regard.core.config import from_dict, to_dict
+from regard.core.errors import ConfigError, UserError
+from regard.models import NPT, InContext
+from regard.store import COLUMNS, CONFIG, TABLE, WEIGHTS, read_config
+from regard.tables.encode.cells import LARGEST
+from regard.tables.encode.columns import Columns, name_features
+from regard.tables.encode.table import EncodedTable
+from regard.tables.encode.target import MOST_CLASSES
+from regard.tables.ensemble import Ensemble
+from regard.tables.estimators.base import Mode
+from regard.tables.estimators.classifier import NPTClassifier
+from regard.tables.estimators.imputer import NPTImputer
+from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.network.in_context import ClosedFormCache, InContextPredictor, Members
+from regard.tables.network.masking import StandardisedTable
+from regard.tables.network.scratch import QUANTILES, NPTPredictor
+from regard.tables.persist.columns import check_cells, read_columns
+from regard.tables.persist.schema import Section, Tensors, shown
+from regard.tables.predictor import Predictor
+
+Estimator = NPTClassifier | NPTRegressor
+ESTIMATORS = {"NPTClassifier": NPTClassifier, "NPTRegressor": NPTRegressor, "NPTImputer": NPTImputer}
+MOST_MEMBERS = 256
+MOST_NETWORKS = 64
+MOST_TARGETS = 1000
+MOST_CONFIG = 16_000_000  # bytes of config.yaml
+MOST_SEED = 2**32 - 1
+ROW_LIMIT = 2**53
+DTYPES = re.compile(r"object|str|bool|u?int(8|16|32|64)|float(16|32|64)|datetime64\[(Y|M|D|h|m|s|ms|us|ns)\]")
+
+
+_LABEL_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (str, bool, int, float),
+    "str": (str,),
+    "bool": (bool,),
+    "int": (int,),
+    "uint": (int,),
+    "float": (float, int),
+    "datetime": (str,),
+}
+
+
+def load(path: Path) -> Estimator | NPTImputer:
+    """A fitted estimator from its folder."""
+    if (path / CONFIG).is_file() and (path / CONFIG).stat().st_size > MOST_CONFIG:
+        raise UserError(f"{path / CONFIG}: is larger than {MOST_CONFIG:,} bytes")
+    config = Section(path / CONFIG, read_config(path))
+    kind = config.choice("estimator", list(ESTIMATORS))
+    config.text("regard", 100)
+    config.optional_text("command", default=None)
+    config.optional_text("table", default=None)
+    read_scores(config)
+    columns, labels = read_columns(path / COLUMNS, imputer=kind == "NPTImputer")
+    table = Tensors(path / TABLE, _load_tensors(path / TABLE))
+    weights = _load_tensors(path / WEIGHTS)
+    if kind == "NPTImputer":
+        imputer = NPTImputer(**_settings(config.section("settings"), columns))
+        _load_imputer(imputer, config, columns, labels, table, weights)
+        return imputer
+    estimator = ESTIMATORS[kind](**_settings(config.section("settings"), columns, supervised=True))
+    assert isinstance(estimator, Estimator)
+    _load_estimator(estimator, config, columns, table, Tensors(path / WEIGHTS, weights))
+    return estimator
+
+
+def read_scores(config: Section) -> dict[str, float]:
+    """The scores on held-out rows, if there are any."""
+    scores = config.value("scores", default=None) or {}
+    section = Section(config.file, scores, "scores")
+    for name, value in section.entries():
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise section.error(name, f"must be a number, not {shown(value)}")
+    return {name: float(value) for name, value in section.entries()}
+
+
+def _load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return tensors.load(path)
+    except (RuntimeError, TypeError, ValueError) as error:  # a dtype that torch cannot copy, for example
+        raise UserError(f"{path}: is damaged ({' '.join(str(error).split())[:120]})") from None
+
+
+def _settings(section: Section, columns: Columns, supervised: bool = False) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "members": section.integer("members", 1, MOST_MEMBERS),
+        "weights": section.optional_text("weights"),
+        "random_state": section.integer("random_state", 0, MOST_SEED),
+    }
+    kinds = section.value("kinds")
+    if kinds is not None:
+        known = {column.name: column.kind for column in columns.columns}
+        for name, kind in section.section("kinds").entries():
+            if known.get(name) != kind:
+                raise section.error("kinds", f"{shown(name)}: {shown(kind)} is not the kind of a column")
+        settings["kinds"] = dict(kinds)
+    if supervised:
+        settings["mode"] = section.choice("mode", get_args(Mode))
+        settings["time_limit"] = section.number("time_limit", 1e-9, 1e9)
+        settings["transductive"] = section.boolean("transductive")
+    section.done()
+    return settings
+
+
+def _load_imputer(
+    imputer: NPTImputer,
+    config: Section,
+    columns: Columns,
+    labels: list[np.ndarray],
+    table: Tensors,
+    weights: Mapping[str, Tensor],
+) -> None:
+    imputer.columns_, imputer.labels_ = columns, labels
+    imputer.n_features_in_ = len(columns.columns)
+    name_features(imputer, columns)
+    imputer.seed_ = config.integer("seed", 0, MOST_SEED)
+    imputer.values_ = check_cells(table, columns)
+    for column, places in zip(columns.columns, columns.positions(), strict=True):
+        if column.filled and imputer.values_[:, places[0]].isnan().all():
+            raise table.error("values", f"column {shown(column.name)} is empty, but not in {COLUMNS}")
+    imputer.model_ = _build(InContext, config, "model", weights, table.file.parent / WEIGHTS)
+    imputer._predictors = {}
+    config.done()
+    table.done()
+
+
+def _load_estimator(estimator: Estimator, config: Section, columns: Columns, table: Tensors, weights: Tensors) -> None:
+    estimator.columns_ = columns
+    estimator.n_features_in_ = len(columns.columns)
+    name_features(estimator, columns)
+    estimator.seed_ = config.integer("seed", 0, MOST_SEED)
+    values = check_cells(table, columns)
+    category = table.read("category", torch.bool, (values.shape[1],))
+    if category.tolist() != columns.is_category:
+        raise table.error("category", f"does not match the kinds of {COLUMNS}")
+    estimator.rows_ = table.integers("rows", (len(values),), ROW_LIMIT)
+    targets = [_read_target(one, estimator) for one in config.sections("targets", 1, MOST_TARGETS)]
+    estimator.multi_output_ = len(targets) > 1
+    estimator.target_names_ = [name for name, _ in targets]
+    estimator.tables_ = [
+        EncodedTable(values, category, _read_codes(table, number, len(values), len(labels)), len(labels))
+        for number, (_, labels) in enumerate(targets)
+    ]
+    if isinstance(estimator, NPTClassifier):
+        classes = [labels for _, labels in targets]
+        estimator.classes_ = classes if estimator.multi_output_ else classes[0]
+    models = list(config.sections("model", len(targets), len(targets)))
+    estimator.predictors_ = [
+        _read_predictor(number, section, estimator, table, weights) for number, section in enumerate(models)
+    ]
+    config.done()
+    table.done()
+    weights.done()
+
+
+def _read_target(section: Section, estimator: Estimator) -> tuple[str | None, np.ndarray]:
+    """The name and the class labels of a target; a numeric one has none."""
+    name, dtype, labels = (
+        section.optional_text("name"),
+        section.text("dtype", 20),
+        section.labels("labels", MOST_CLASSES),
+    )
+    section.done()
+    classifies = isinstance(estimator, NPTClassifier)
+    if classifies != bool(labels):
+        raise section.error("labels", "must not be empty" if classifies else "must be empty for numbers")
+    if not DTYPES.fullmatch(dtype):
+        raise section.error("dtype", f"must be object, str, bool, int…, uint… or float…, not {shown(dtype)}")
+    if dtype == "str" and len(labels) * max(len(str(one)) for one in labels) > 10**7:
+        raise section.error("labels", "are too long")
+    allowed = _LABEL_TYPES[re.match("[a-z]+", dtype)[0]]  # type: ignore[index]
+    if not all(isinstance(one, allowed) and (bool in allowed or not isinstance(one, bool)) for one in labels):
+        raise section.error("labels", f"do not fit the dtype {dtype}")
+    try:
+        with np.errstate(over="raise"):
+            array = np.array([*labels, None], dtype=object)[:-1].astype(dtype)
+    except (OverflowError, FloatingPointError, ValueError):
+        raise section.error("labels", f"do not fit the dtype {dtype}") from None
+    if len(set(array.tolist())) < len(labels):
+        raise section.error("labels", f"are not distinct as {dtype}")
+    return name, array
+
+
+def _read_codes(table: Tensors, number: int, rows: int, classes: int) -> Tensor:
+    """A target: codes of classes, or finite numbers."""
+    name = f"target.{number}"
+    if not classes:
+        return table.numbers(name, torch.float64, (rows,), -LARGEST, LARGEST)
+    codes = table.numbers(name, torch.float32, (rows,), 0, classes - 1)
+    if (codes != codes.round()).any():
+        raise table.error(name, "must hold the indices of classes")
+    return codes
+
+
+def _read_predictor(number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors) -> Predictor:
+    kind = section.choice("predictor", ("in_context", "scratch"))
+    read = _read_scratch if kind == "scratch" else _read_ensemble
+    predictor = read(number, section, estimator, table, weights)
+    section.done()
+    return predictor
+
+
+def _read_ensemble(number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors) -> Ensemble:
+    predictors, shares = [], []
+    temperature = section.number("temperature", 1e-3, 1e3)
+    cache = ClosedFormCache()
+    for place, network in enumerate(section.sections("networks", 1, MOST_NETWORKS)):
+        shares.append(network.number("weight", 0, 1))
+        each = network.section("members")
+        members = Members(
+            each.integer("count", 1, MOST_MEMBERS), each.integer("first", 0, MOST_SEED), each.boolean("local")
+        )
+        each.done()
+        model = _build(InContext, network, "config", weights.take(f"{number}.{place}."), weights.file)
+        network.done()
+        predictors.append(InContextPredictor(model, estimator.tables_[number], members, estimator.seed_, cache))
+    if abs(sum(shares) - 1) > 1e-3:
+        raise section.error("networks", f"the weights must sum to 1, not {sum(shares):g}")
+    return Ensemble(predictors, shares, temperature)
+
+
+def _read_scratch(
+    number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors
+) -> NPTPredictor:
+    encoded = estimator.tables_[number]
+    width = encoded.values.shape[1] + 1
+    prefix = f"scratch.{number}."
+    mean = table.numbers(f"{prefix}mean", torch.float64, (width,), -LARGEST, LARGEST)
+    std = table.numbers(f"{prefix}std", torch.float64, (width,), 1e-300, LARGEST)
+    cells = table.numbers(f"{prefix}cells", torch.float32, (None, width), -LARGEST, LARGEST, nan=True)
+    if len(cells) < len(encoded.values):
+        raise table.error(f"{prefix}cells", f"has {len(cells)} rows, fewer than values with {len(encoded.values)}")
+    context = table.integers(f"{prefix}context_rows", (None,), len(cells))
+    quantiles = 0 if encoded.classes else QUANTILES
+    residuals_dtype = torch.float32 if encoded.classes else torch.float64
+    residuals = table.numbers(f"{prefix}residuals", residuals_dtype, (quantiles,), -LARGEST, LARGEST)
+    model = _build(NPT, section, "config", weights.take(f"{number}.0."), weights.file)
+    categories = model.config.categories
+    if len(categories) != width or categories[-1] != encoded.classes:
+        raise section.error("config.categories", f"must have {width} counts, the last {encoded.classes}")
+    for column, count in enumerate(categories):
+        codes = cells[:, column].nan_to_num(0.0)
+        if count and ((codes < 0) | (codes >= count) | (codes != codes.round())).any():
+            raise table.error(f"{prefix}cells", f"column {column} holds other codes than 0 to {count - 1}")
+        if column < width - 1 and bool(count) != bool(encoded.category[column]):
+            raise section.error("config.categories", f"column {column} does not match its kind")
+    return NPTPredictor(model, StandardisedTable(cells, categories, mean, std), context, residuals)
+
+
+def _build(kind: Any, section: Section, key: str, weights: Mapping[str, Tensor], source: Path) -> Any:
+    """A model with its weights; its config is refused before it takes memory if it does not fit them."""
+    try:
+        config = from_dict(kind, section.value(key), ".".join(part for part in (section.key, key) if part))
+    except ConfigError as error:
+        raise UserError(f"{section.file}: {error}") from None
+    _check_finite(section, key, to_dict(config))
+    for name, value in weights.items():
+        if not value.is_floating_point() or not value.isfinite().all():
+            raise UserError(f"{source}: {shown(name)}: must hold finite numbers")
+    with torch.device("meta"):
+        tensors.check_weights(config.build(), weights, source)
+    model = config.build()
+    model.load_state_dict(dict(weights))
+    return model.eval()
+
+
+def _check_finite(section: Section, key: str, value: Any) -> None:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            _check_finite(section, f"{key}.{name}", item)
+    elif isinstance(value, float) and not np.isfinite(value):
+        raise section.error(key, f"must be finite, not {value}")

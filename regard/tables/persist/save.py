@@ -1,0 +1,118 @@
+"""Saving a fitted table."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from regard.core import tensors
+from regard.core.config import to_dict
+from regard.core.files import write_text
+from regard.core.version import VERSION
+from regard.store import COLUMNS, TABLE, RunFolder
+from regard.tables.encode.cells import Label, as_label
+from regard.tables.ensemble import Ensemble
+from regard.tables.estimators.classifier import NPTClassifier
+from regard.tables.estimators.imputer import NPTImputer
+from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.network.in_context import InContextPredictor
+from regard.tables.network.scratch import NPTPredictor
+
+Estimator = NPTClassifier | NPTRegressor
+SCRATCH = ("cells", "mean", "std")  # tensors of a standardised table
+NOT_SAVED = ("n_jobs",)  # depends on the machine
+
+
+def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted estimator; `extra` is stored beside its settings: `table`, `scores`, `command`."""
+    weights: dict[str, Tensor] = {}
+    first = estimator.tables_[0]
+    table = {"values": first.values, "category": first.category, "rows": estimator.rows_}
+    table.update({f"target.{number}": one.target for number, one in enumerate(estimator.tables_)})
+    model = [_describe(number, one, weights, table) for number, one in enumerate(estimator.predictors_)]
+    targets = zip(estimator.target_names_, _labels(estimator), strict=True)
+    with RunFolder(path).open(overwrite=overwrite) as folder:
+        folder.write_weights(weights)
+        tensors.save(path / TABLE, table)
+        write_text(path / COLUMNS, json.dumps(estimator.columns_.to_dict(), indent=1, ensure_ascii=False))
+        folder.write_config({
+            "regard": VERSION,
+            **(extra or {}),
+            "estimator": type(estimator).__name__,
+            "settings": _settings(estimator),
+            "seed": estimator.seed_,
+            "targets": [
+                {"name": name, "dtype": _dtype(labels), "labels": _label_list(labels)}
+                for name, labels in targets
+            ],
+            "model": model,
+        })  # fmt: skip
+
+
+def save_imputer(imputer: NPTImputer, path: Path, *, overwrite: bool = False) -> None:
+    labels = [[as_label(one) for one in each] for each in imputer.labels_]
+    columns = {**imputer.columns_.to_dict(), "labels": labels}
+    with RunFolder(path).open(overwrite=overwrite) as folder:
+        folder.write_weights(imputer.model_.state_dict())
+        tensors.save(path / TABLE, {"values": imputer.values_})
+        write_text(path / COLUMNS, json.dumps(columns, indent=1, ensure_ascii=False))
+        folder.write_config({
+            "regard": VERSION,
+            "estimator": type(imputer).__name__,
+            "settings": _settings(imputer),
+            "seed": imputer.seed_,
+            "model": to_dict(imputer.model_.config),
+        })  # fmt: skip
+
+
+def _describe(number: int, predictor: Any, weights: dict[str, Tensor], table: dict[str, Tensor]) -> dict[str, Any]:
+    """The predictor of a target for `config.yaml`; its tensors are added to `weights` and `table`."""
+    if isinstance(predictor, NPTPredictor):
+        tensors = {name: getattr(predictor.table, name) for name in SCRATCH}
+        tensors |= {"residuals": predictor.residuals, "context_rows": predictor.context_rows}
+        table.update({f"scratch.{number}.{name}": value for name, value in tensors.items()})
+        weights.update(_named_weights(f"{number}.0", predictor))
+        return {"predictor": "scratch", "config": to_dict(predictor.model.config)}
+    assert isinstance(predictor, Ensemble), f"cannot save a {type(predictor).__name__}"
+    networks = []
+    for place, (one, weight) in enumerate(zip(predictor.predictors, predictor.weights, strict=True)):
+        assert isinstance(one, InContextPredictor), f"cannot save a {type(one).__name__}"
+        weights.update(_named_weights(f"{number}.{place}", one))
+        networks.append({"weight": weight, "members": asdict(one.settings), "config": to_dict(one.model.config)})
+    return {"predictor": "in_context", "temperature": predictor.temperature, "networks": networks}
+
+
+def _named_weights(prefix: str, predictor: InContextPredictor | NPTPredictor) -> dict[str, Tensor]:
+    """Copies, as targets may share a network and a file must not hold a tensor twice."""
+    return {f"{prefix}.{name}": value.clone() for name, value in predictor.model.state_dict().items()}
+
+
+def _settings(estimator: Estimator | NPTImputer) -> dict[str, Any]:
+    settings = {**estimator.get_params(deep=False), "random_state": estimator.seed_}
+    return {name: _plain(value) for name, value in settings.items() if name not in NOT_SAVED}
+
+
+def _plain(value: Any) -> Any:
+    """A setting as YAML stores it."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.item() if isinstance(value, np.generic) else str(value) if isinstance(value, Path) else value
+
+
+def _labels(estimator: Estimator) -> list[np.ndarray]:
+    if not isinstance(estimator, NPTClassifier):
+        return [np.empty(0)] * len(estimator.tables_)
+    return list(estimator.classes_) if estimator.multi_output_ else [np.asarray(estimator.classes_)]
+
+
+def _dtype(labels: np.ndarray) -> str:
+    return "str" if labels.dtype.kind == "U" else str(labels.dtype) if labels.dtype.kind in "biufM" else "object"
+
+
+def _label_list(labels: np.ndarray) -> list[Label]:
+    plain = labels.astype(str) if labels.dtype.kind == "M" else labels
+    return [as_label(one) for one in plain.tolist()]

@@ -1,0 +1,124 @@
+"""Rendering for the terminal: columns, evidence, comparisons and saved tables."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from regard.store import read_config
+from regard.tables.compare import ModelScore
+from regard.tables.encode.cells import as_label, is_missing
+from regard.tables.encode.columns import Columns
+from regard.tables.estimators.classifier import NPTClassifier
+from regard.tables.estimators.imputer import NPTImputer
+from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.explain import Evidence
+
+MOST_COLUMNS = 6  # side by side
+NEARLY_UNIFORM = 2.0  # largest weight over the uniform weight below which no row stands out
+NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
+
+
+def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    table = Table(
+        *heads, title=title, title_justify="left", header_style="bold", box=None, pad_edge=False, min_width=len(title)
+    )
+    for row in rows:
+        table.add_row(*(_cell(cell) for cell in row))
+    return table
+
+
+def _cell(cell: Any) -> str:
+    if is_missing(cell):
+        return "–"
+    text = f"{cell:.6g}" if isinstance(cell, float) else str(as_label(cell))
+    return (text if len(text) <= 40 else text[:39] + "…").replace("[", "\\[")  # rich reads brackets as styles
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:.6g}"
+
+
+def columns_grid(columns: Columns, most: int = 40) -> RenderableType:
+    rows = columns.table()
+    shown = grid("Columns", ("name", "kind", "filled", "holds"), rows[:most])
+    return Group(shown, f"and {len(rows) - most:,} more") if len(rows) > most else shown
+
+
+def scores_line(scores: dict[str, Any]) -> str:
+    return ", ".join(f"{NAMES[name]} {_number(value)}" for name, value in scores.items() if name in NAMES)
+
+
+def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[RenderableType]:
+    """The columns that the prediction depends on, with their cells, and the training rows with the largest weight."""
+    columns = [(name, cells.get(name), f"{weight:.0%}") for name, weight in evidence.columns.items()]
+    shown = [name for name, _, _ in columns[:MOST_COLUMNS]]
+    rows = evidence.rows
+    places = [list(rows.columns).index(name, 2) for name in shown]  # after weight and target
+    training = [
+        (row, f"{rows.iloc[number, 0]:.1%}", rows.iloc[number, 1], *(rows.iloc[number, place] for place in places))
+        for number, row in enumerate(rows.index)
+    ]
+    few = columns[: 2 * MOST_COLUMNS]
+    left = f"; {len(columns) - len(few):,} more have less weight" if len(columns) > len(few) else ""
+    others = f"; shown with the {len(shown)} columns of largest weight" if len(columns) > len(shown) else ""
+    title = "Training rows with the largest weight in this prediction"
+    if not evidence.attends_to_labels:
+        title = "Training rows with the most attention"
+    return [
+        Group(
+            grid("Columns that the prediction depends on", ("column", "cell", "weight"), few),
+            Text(f"weight: change of the prediction when the cell is masked, as a share of all changes{left}"),
+        ),
+        Group(grid(title, ("row", "weight", target, *shown), training), Text(_row_weights(evidence) + others)),
+    ]
+
+
+def _row_weights(evidence: Evidence) -> str:
+    """How to read the weights of rows."""
+    uniform = f"{1 / max(1, evidence.context):.1%}"
+    note = f"of {evidence.context:,} rows; the uniform weight would be {uniform}"
+    if len(evidence.rows) and evidence.rows.iloc[0, 0] * evidence.context < NEARLY_UNIFORM:
+        return f"{note}: no row stands out"
+    return note
+
+
+def comparison_grid(metric: str, scores: Sequence[ModelScore], folds: int) -> RenderableType:
+    better = "higher" if metric in ("auc", "accuracy") else "lower"
+    rows = [
+        (one.name, "failed", "", "")
+        if one.error
+        else (one.name, _number(one.mean), f"± {_number(one.std)}", f"{one.seconds:.1f}")
+        for one in scores
+    ]
+    title = f"{NAMES[metric]} in {folds} folds ({better} is better)"
+    note = "± is the standard deviation over folds; smaller differences may be noise"
+    return Group(grid(title, ("model", NAMES[metric], "", "seconds per fold"), rows), note)
+
+
+def describe(path: Path, estimator: NPTClassifier | NPTRegressor | NPTImputer) -> str:
+    """A fitted table's run folder as text."""
+    config = read_config(path)
+    kind = type(estimator).__name__
+    if isinstance(estimator, NPTImputer):
+        lines = [f"{path}: {kind}, {len(estimator.values_):,} training rows"]
+    else:
+        rows = estimator.rows_.unique().numel()
+        lines = [f"{path}: {kind} of {_targets(estimator)}, mode {estimator.mode}, {rows:,} training rows"]
+        if config.get("scores"):
+            lines.append(f"on held-out rows: {scores_line(config['scores'])}")
+    heads = ("name", "kind", "filled", "holds")
+    cells = [heads, *estimator.columns_.table()]
+    widths = [max(len(row[place]) for row in cells) for place in range(3)]
+    return "\n".join([*lines, "", *("  ".join([*map(str.ljust, row[:3], widths), row[3]]).rstrip() for row in cells)])
+
+
+def _targets(estimator: NPTClassifier | NPTRegressor) -> str:
+    names = [name or "a target" for name in estimator.target_names_]
+    if isinstance(estimator, NPTClassifier) and not estimator.multi_output_:
+        return f"{names[0]} ({len(estimator.classes_):,} classes)"
+    return ", ".join(names)
