@@ -103,7 +103,7 @@ def complete(script: Path, line: str, folder: Path) -> set[str]:
         ("regard train l", {"lm"}),
         ("regard study ", {"ablate", "scale", "distance", "heads"}),
         ("regard fit houses.csv --ta", {"--table", "--target", "--task"}),
-        ("regard fit houses.csv --mode ", {"auto", "in_context", "trained"}),
+        ("regard fit houses.csv --mode ", {"auto", "in_context", "scratch"}),
         ("regard completion ", {"bash", "zsh", "fish"}),
         ("regard fit hou", {"houses.csv"}),
         ("regard train lm --data ho", {"houses.csv"}),
