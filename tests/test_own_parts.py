@@ -18,6 +18,7 @@ from regard.tasks import load_run, save_run
 from regard.tasks.plan import Plan
 from regard.tasks.training import train
 from regard.tasks.translate.recipe import dates
+from tests.command import regard
 
 TINY = [
     "--steps=1",
@@ -91,6 +92,7 @@ from pathlib import Path
 from regard.parts import Full
 from regard.tasks.training import train
 from regard.tasks.translate.recipe import dates
+from tests.command import regard
 
 @dataclass(frozen=True)
 class Stranger:
@@ -120,7 +122,7 @@ def test_it_is_not_exported_as_what_it_inherits_from(tmp_path: Path):
     config = GPT(vocab=9, width=16, heads=2, layers=1, position=Learned(16), attention=Louder())
     save_run(tmp_path / "run", config, config.build())
     with pytest.raises(ConfigError, match="Louder, a part of your own, has no place"):
-        export_huggingface(tmp_path / "run", tmp_path / "out")
+        export_huggingface(load_run(tmp_path / "run"), tmp_path / "out")
 
 
 def command(*words: object, parts: str) -> subprocess.CompletedProcess[str]:
@@ -134,7 +136,9 @@ def test_the_command_line_imports_what_the_user_names(tmp_path: Path, monkeypatc
     Path("sharper.py").write_text(MODULE)
     Path("text.txt").write_text("to be or not to be\n" * 40)
     words = ["train", "lm", "--data", "text.txt", "--out", "own", "--model.attention", "Sharper", *TINY]
-    assert command(*words, parts="sharper").returncode == 0
+    monkeypatch.setenv("REGARD_PARTS", "sharper")
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which the command adds this folder
+    assert regard(*words) == 0
     assert command("generate", "own", "--max-tokens", "3", parts="sharper").returncode == 0
     without = command("generate", "own", "--max-tokens", "3", parts="")
     assert without.returncode == 2
