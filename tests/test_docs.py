@@ -1,10 +1,13 @@
 """The documents are taken at their word: what they show is run."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -15,6 +18,7 @@ def test_a_new_attention_is_one_file_and_one_name_in_a_union(tmp_path: Path):
     for folder in ("regard", "tests"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    page = page[page.index("## Worked example: a new attention") : page.index("## Worked example: a new task")]
     [(place, code)] = re.findall(r"```python new-file=(\S+)\n(.*?)```", page, re.DOTALL)
     (tmp_path / place).write_text(code)
     [change] = re.findall(r"```diff\n(.*?)```", page, re.DOTALL)
@@ -32,11 +36,50 @@ def test_a_new_attention_is_one_file_and_one_name_in_a_union(tmp_path: Path):
 
 def apply(change: str, text: str) -> str:
     """Lines that start with - make way for those with + that follow; a + by itself goes to the other imports."""
-    added = [line[1:] for line in change.splitlines() if line.startswith("+")]
+    imported, *added = [line[1:] for line in change.splitlines() if line.startswith("+")]
     [removed] = [line[1:] for line in change.splitlines() if line.startswith("-")]
     assert removed in text, f"the page shows a union that is not the package's: {removed}"
-    text = text.replace(removed, added[-1])
-    return text.replace("\nfrom ", f"\n{added[0]}\nfrom ", 1)
+    text = text.replace(removed, "\n".join(added))
+    return text.replace("\nfrom ", f"\n{imported}\nfrom ", 1)
+
+
+def test_a_new_task_is_one_folder_one_name_in_a_union_and_one_verb(tmp_path: Path):
+    """Apply the worked example of docs/architecture.md to a copy; train, use and evaluate it on the command line."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = page[page.index("## Worked example: a new task") : page.index("## Documents that cannot lie")]
+    shutil.copytree(ROOT / "regard", tmp_path / "regard", ignore=shutil.ignore_patterns("__pycache__"))
+    files = re.findall(r"```python new-file=(\S+)\n(.*?)```", page, re.DOTALL)
+    assert {Path(place).parent.as_posix() for place, _ in files} == {"regard/tasks/rate"}, "one new folder"
+    for place, code in files:
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(code)
+    changes = re.findall(r"in `(regard/[^`]+\.py)`:\n\n```diff\n(.*?)```", page, re.DOTALL)
+    assert [place for place, _ in changes] == ["regard/tasks/union.py", "regard/cli/verbs.py"]
+    for place, change in changes:
+        (tmp_path / place).write_text(apply(change, (tmp_path / place).read_text()))
+
+    lines = [f"{1 + number % 5}\t{'good ' * (number % 5)}film {number}" for number in range(60)]
+    (tmp_path / "stars.tsv").write_text("label\ttext\n" + "\n".join(lines) + "\n")
+    small = ["--steps=3", "--model.width=16", "--model.layers=1"]
+    train = ["train", "rate", "--train", "stars.tsv", "--valid", "stars.tsv", "--out", "runs/stars", *small]
+    typed(tmp_path, *train)
+    [number] = typed(tmp_path, "rate", "runs/stars", given="a good film\n").split()
+    assert float(number) == pytest.approx(3, abs=20)
+    assert "rmse: " in typed(tmp_path, "evaluate", "runs/stars", "stars.tsv")
+    assert "rate" in typed(tmp_path, "--help")
+
+
+def typed(folder: Path, *words: str, given: str = "") -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "regard", *words],
+        cwd=folder,
+        input=given,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_every_link_in_the_documents_leads_somewhere():

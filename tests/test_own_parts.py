@@ -92,7 +92,6 @@ from pathlib import Path
 from regard.parts import Full
 from regard.tasks.training import train
 from regard.tasks.translate.recipe import dates
-from tests.command import regard
 
 @dataclass(frozen=True)
 class Stranger:

@@ -12,6 +12,7 @@ from typing import Any
 from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from regard.cli.app import app
+from regard.cli.known_settings import check_names
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import COMMAND
 
@@ -75,6 +76,7 @@ def run_words(words: list[str]) -> int:
     command, bound, unparsed = app.parse_args(plain, exit_on_error=False, print_error=False)
     extra: dict[str, Any] = {}
     if "changes" in unparsed:
+        check_names(changes)
         extra["changes"] = changes
     elif changes:
         raise ConfigError(f"unknown option --{next(iter(changes))}: this verb has no such settings")

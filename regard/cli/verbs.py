@@ -7,9 +7,11 @@ from regard.tasks.image import verb as image
 from regard.tasks.lm import verb as lm
 from regard.tasks.pretrain_tables import verb as pretrain_tables
 from regard.tasks.summarise import verb as summarise
+from regard.tasks.tag import verb as tag
 from regard.tasks.translate import verb as translate
 
-TASKS = (translate, lm, fill, summarise, classify, image, pretrain_tables)  # in the order of `regard train --help`
+# In the order of `regard train --help`.
+TASKS = (translate, lm, fill, summarise, classify, tag, image, pretrain_tables)
 
 USE = tuple(verb for task in TASKS for verb in getattr(task, "USE", ()))
 

@@ -20,7 +20,7 @@ SHOWN = 6  # held-out dates
 
 def show(out: Path, quick: bool, console: Console) -> int:
     plan, place = dates_quick() if quick else dates(), out / "dates"
-    pairs = plan.data.pairs()  # type: ignore[union-attr]
+    pairs = plan.data.pairs()
     console.print("It sees pairs such as")
     for written, iso in pairs["train"][:3]:
         console.print(f"    {escape(written)}  →  {iso}")

@@ -2,16 +2,14 @@
 
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
 import regard
+from regard.core.config import override
 from regard.core.files import write_text
-from regard.data.text.corpus import Corpus
 from regard.decode import Sampling
-from regard.models import GPT
 from regard.tasks import load_run
 from regard.tasks.lm.recipe import language_model
 from regard.tasks.plan import Plan
@@ -43,15 +41,16 @@ def show(out: Path, quick: bool, console: Console) -> int:
 
 def plan(file: Path, quick: bool) -> Plan:
     """The usual recipe with a smaller model and less time."""
-    usual = language_model((str(file),))
-    assert isinstance(usual.data, Corpus)
-    assert isinstance(usual.model, GPT)
-    return replace(
-        usual,
-        data=replace(usual.data, length=128, valid_fraction=0.05),
-        model=replace(usual.model, width=128, layers=4, dropout=0.0),
-        training=replace(usual.training, minutes=0.05 if quick else 0.6, eval_every=100),
-    )
+    smaller = {
+        "data.length": 128,
+        "data.valid_fraction": 0.05,
+        "model.width": 128,
+        "model.layers": 4,
+        "model.dropout": 0.0,
+        "training.minutes": 0.05 if quick else 0.6,
+        "training.eval_every": 100,
+    }
+    return override(language_model((str(file),)), smaller)
 
 
 def sources(most: int) -> str:

@@ -1,6 +1,6 @@
 """The models, each a short composition of parts. `Model` is their table: the config reader and the tests read it."""
 
-from regard.models.bert import BERT, ClassifierHead, MaskedLMHead, NoHead
+from regard.models.bert import BERT, ClassifierHead, MaskedLMHead, NoHead, TokenClassifierHead
 from regard.models.decoder_only import DecoderOnly
 from regard.models.gpt import GPT
 from regard.models.in_context import InContext
@@ -29,6 +29,7 @@ __all__ = [
     "Model",
     "NoHead",
     "RNNClassifier",
+    "TokenClassifierHead",
     "Transformer",
     "ViT",
     "recurrent_counterpart",

@@ -54,6 +54,20 @@ class ClassifierHead(HeadConfig):
 
 
 @dataclass(frozen=True)
+class TokenClassifierHead(HeadConfig):
+    """A score for every label at every position."""
+
+    labels: int = 0  # 0: counted from the data when a run is made
+
+    def __post_init__(self) -> None:
+        at_least(0, labels=self.labels)
+
+    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
+        at_least(1, labels=self.labels)
+        return nn.Sequential(Dropout(dropout), Linear(width, self.labels))
+
+
+@dataclass(frozen=True)
 class NoHead(HeadConfig):
     """The states of every token, as they are."""
 
@@ -61,7 +75,7 @@ class NoHead(HeadConfig):
         return nn.Identity()
 
 
-Head = MaskedLMHead | ClassifierHead | NoHead
+Head = MaskedLMHead | ClassifierHead | TokenClassifierHead | NoHead
 
 
 @dataclass(frozen=True, kw_only=True)

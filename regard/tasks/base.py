@@ -90,6 +90,7 @@ class ViewForm:
 class Task(ABC):
     """The settings of a job as a frozen dataclass, and what follows from them."""
 
+    data: ClassVar[tuple[type, ...]]  # the kinds of data that it is trained on
     unit: ClassVar[str] = "tokens"  # what batches are counted in
     verb: ClassVar[str]  # what its runs do, as in `regard train translate`
     next_command: ClassVar[str]  # what to type once a run is trained; {} is its folder

@@ -3,26 +3,24 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from regard.core.config import from_dict, override, to_dict
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import command_line
 from regard.core.version import VERSION
-from regard.data.images.images import ImageFiles
-from regard.data.text.corpus import Corpus
-from regard.data.text.dates import Dates
-from regard.data.text.labelled import LabelFiles
-from regard.data.text.pair_files import PairFiles
 from regard.models import Model
 from regard.store import CONFIG, read_config
-from regard.tables.file import TableFile
-from regard.tables.prior import Prior
 from regard.tasks.union import AnyTask
 from regard.train import Training
 
-Data = Dates | Corpus | PairFiles | LabelFiles | ImageFiles | Prior | TableFile
+if TYPE_CHECKING:
+    Data = Any
+else:  # the union of all kinds of data that the tasks declare
+    Data = reduce(or_, (kind for task in get_args(AnyTask) for kind in task.data))
 
 log = logging.getLogger(__name__)
 

@@ -7,6 +7,9 @@ from regard.tasks.lm.task import LanguageModel
 from regard.tasks.pretrain_tables.task import InContextTables
 from regard.tasks.summarise.task import Summarise
 from regard.tasks.table.task import MaskedCells
+from regard.tasks.tag.task import Tag
 from regard.tasks.translate.task import Translate
 
-AnyTask = Translate | Summarise | LanguageModel | MaskedLM | Classify | ClassifyImages | MaskedCells | InContextTables
+AnyTask = (
+    Translate | Summarise | LanguageModel | MaskedLM | Classify | Tag | ClassifyImages | MaskedCells | InContextTables
+)

@@ -69,7 +69,7 @@ def test_settings_that_cannot_be(name: str, key: str, value: Any, copy: Any) -> 
         ('{"model_type": "gpt2", "n_layer": ' + "9" * 5000 + "}", "not JSON"),
         ('{"a": ' * 10_000 + "1" + "}" * 10_000, "nested"),
         ("[" * 10_000 + "]" * 10_000, "nested"),
-        ("[1, 2]", "is not a JSON object"),
+        ("[1, 2]", "no JSON object"),
         ("{", "not JSON"),
         ("\ufeff{}", "model_type"),
         ("{}", "model_type"),

@@ -22,6 +22,8 @@ NAMELESS = """(() => { const named = (e) => { const label = e.labels?.[0]?.clone
     return e.getAttribute('aria-label') || (e.tagName === 'BUTTON' ? e : label)?.textContent.trim(); };
     const all = [...document.querySelectorAll('button, select, textarea, input, canvas[role=img]')];
     return all.filter((e) => !named(e)).map((e) => e.outerHTML); })()"""
+TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+TIMEOUT = 180_000  # milliseconds: only a page that hangs takes so long, however busy the machine is
 
 
 @contextmanager
@@ -38,7 +40,7 @@ def served(*runs: Path) -> Iterator[tuple[str, Session]]:
         yield f"http://127.0.0.1:{place.getsockname()[1]}/", session
     finally:
         server.should_exit = True
-        thread.join(timeout=20)
+        thread.join(timeout=120)
 
 
 class Watched:
@@ -63,8 +65,13 @@ class Watched:
         self.page.goto("about:blank")  # else a change of the hash alone would keep the page
         self.page.goto(f"{address}#{urlencode(state)}")
         self.page.wait_for_selector(wait)
-        self.page.wait_for_load_state("networkidle")
+        self.settle()
         return self.page
+
+    def settle(self) -> None:
+        """Wait until the view is complete and its pictures are drawn, which happens in the frame after."""
+        self.page.wait_for_selector("main[aria-busy=false]", state="attached")
+        self.page.evaluate(TWO_FRAMES)
 
     def went_out(self) -> list[str]:
         """Requests to anybody but those whose pages were opened."""
@@ -87,7 +94,7 @@ def browser() -> Iterator[Any]:
 def watched(browser: Any) -> Iterator[Watched]:
     """A page that must have asked nobody else and complained of nothing when the test is over."""
     context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(TIMEOUT)
     watched = Watched(context.new_page())
     yield watched
     context.close()

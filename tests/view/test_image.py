@@ -16,11 +16,10 @@ import regard
 from regard.core.errors import ConfigError, UserError
 from regard.data.images.pixels import pixels
 from regard.parts.taps import listen
-from regard.tasks import ClassifyImages, Run
+from regard.tasks import ClassifyImages, Run, attention_maps
+from regard.tasks.image import image_file
 from regard.tasks.image.image_file import ImageFile, read_image_file
 from regard.tasks.recording import AttentionMap, Recording, ViewedImage, ViewInput
-from regard.view import image_file
-from regard.view import record as record_module
 from regard.view import session as session_module
 from regard.view.open_run import OpenRun, record
 from regard.view.pictures.image import image_picture, last_map, patch_weights, rollout
@@ -63,7 +62,7 @@ def test_patterns_are_those_that_listen_hears(runs: Runs, name: str) -> None:
 def test_the_answer_is_that_of_the_run(runs: Runs, name: str) -> None:
     run = regard.load(runs[name])
     found = record(run, GIVEN)
-    labels, probabilities = run.label_chances([picture()])
+    labels, probabilities = run.label_probabilities([picture()])
     assert dict(found.probabilities) == pytest.approx(
         dict(zip(labels, probabilities[0].tolist(), strict=True)), abs=1e-6
     )
@@ -271,8 +270,8 @@ def test_pictures_are_called_by_their_digest_while_they_are_kept(runs: Runs, mon
 
 
 def test_more_patches_than_memory_holds_are_refused(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_module, "MOST_BYTES", 1000)
-    with pytest.raises(UserError, match=r"the image has 10 tokens; .* take a model of larger patches"):
+    monkeypatch.setattr(attention_maps, "MAX_BYTES", 1000)
+    with pytest.raises(UserError, match=r"the image has 10 tokens; .* choose a model with larger patches"):
         record(regard.load(runs["image-token"]), GIVEN)
 
 

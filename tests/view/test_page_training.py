@@ -1,17 +1,20 @@
 """The curves of training in a real browser: groups of a study, what is chosen of them, and the link back."""
 
 import json
+import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
 from regard.cli.view import runs_in
+from regard.view.numbers import format_number
 from regard.view.open_run import OpenRun
 from tests.view.browser import Watched, served
 from tests.view.conftest import Runs
 from tests.view.studies import save_study
-from tests.view.test_page import said
+from tests.view.test_page import status
 
 NAMES = ("base", "a", "b", "c", "d", "e", "f", "g")  # more than there are colours
 # The table below the curves has a column for each group that is drawn.
@@ -41,14 +44,14 @@ def test_seeds_of_a_study_are_one_group_and_groups_are_chosen(runs: Runs, tmp_pa
         page.wait_for_function(DRAWN, arg=["base", "g"])
         page.locator("figure[data-picture=training-loss] canvas").focus()
         page.keyboard.press("ArrowRight")
-        told = said(page, "step 10")
+        told = status(page, "step 10")
         assert "base training loss 1.5 (1 to 2, 2 seeds)" in told
         assert "g training loss 12 (8 to 16, 2 seeds)" in told
         assert page.locator("figure[data-picture=training-lr]").count() == 1
         assert page.locator("figure[data-picture=training-lr_multiplier]").count() == 0
 
 
-def test_where_there_is_less_room_a_chart_shrinks_and_keeps_its_shape(
+def test_where_there_is_less_room_a_chart_is_narrower_and_its_text_as_large(
     runs: Runs, tmp_path: Path, watched: Watched
 ) -> None:
     study = save_study(tmp_path / "study", runs["gpt"], ("base",))
@@ -57,9 +60,94 @@ def test_where_there_is_less_room_a_chart_shrinks_and_keeps_its_shape(
         canvas = page.locator("figure[data-picture=training-loss] canvas")
         for room in (1400, 930, 400):
             page.set_viewport_size({"width": room, "height": 800})
-            page.wait_for_timeout(100)
+            watched.settle()
             box = canvas.bounding_box()
-            assert abs(box["width"] / box["height"] - 640 / 300) < 0.02
+            assert box["x"] + box["width"] <= room
+            assert 300 <= box["width"] <= 640
+            assert abs(box["height"] - 300) < 1
+            assert abs(box["width"] - canvas.evaluate("canvas => canvas.width / devicePixelRatio")) < 1
+
+
+def logged(folder: Path, name: str, last: int, every: int, loss: float = 4.0) -> Path:
+    """A run whose loss at step s is `loss` + s / 1000."""
+    run = folder / name
+    run.mkdir(parents=True)
+    steps = range(every, last + 1, every)
+    lines = [
+        {"step": step, "loss": loss + step / 1000, "lr": 2.8152e-6, "lr_multiplier": 1.0, "speed": 12345.678}
+        for step in steps
+    ]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return run
+
+
+def test_the_read_out_is_inside_the_plot_and_gives_only_logged_values(tmp_path: Path, watched: Watched) -> None:
+    runs = [logged(tmp_path, "long", 2000, 20), logged(tmp_path, "short", 300, 30, 5.0)]
+    with served(*runs) as (address, _):
+        page = watched.open(address)
+        figure = page.locator("figure[data-picture=training-loss]")
+        for width in (1200, 420):
+            page.set_viewport_size({"width": width, "height": 700})
+            watched.settle()
+            box = figure.locator("canvas").bounding_box()
+            for share, expected in ((0.9, ["long"]), (0.16, ["long", "short"]), (0.5, ["long"])):
+                page.mouse.move(box["x"] + box["width"] * share, box["y"] + 100)
+                page.wait_for_function("() => !document.querySelector('.readout').hidden")
+                watched.settle()
+                rows = figure.locator(".readout tr .name").all_text_contents()
+                assert [row.split()[0] for row in rows] == expected, "a run has no value after its last step"
+                inside = figure.locator(".readout").bounding_box()
+                assert inside["x"] >= box["x"] - 1
+                assert inside["x"] + inside["width"] <= box["x"] + box["width"] + 1
+                assert inside["y"] >= box["y"]
+                assert inside["y"] + inside["height"] <= box["y"] + box["height"]
+                step = int(figure.locator(".readout strong").text_content().removeprefix("step ").replace(",", ""))
+                value = figure.locator(".readout tr .number").first.text_content()
+                assert value.partition(" at ")[0] == format_number(4 + float(value.partition(" at ")[2] or step) / 1000)
+        assert "short" not in status(page, "step")
+        figure.locator("canvas").focus()
+        page.mouse.move(2, 2)
+        page.wait_for_function("() => document.querySelector('.readout').hidden")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")  # step 30, where only the short run was logged
+        assert status(page, "step 30:") == "step 30: long training loss 4.04; short training loss 5.03"
+        assert figure.locator(".readout .number").all_text_contents() == ["4.04 at 40", "5.03"]
+
+
+def test_tick_labels_of_a_chart_do_not_touch(tmp_path: Path, watched: Watched) -> None:
+    """Whatever the range, and wherever a label ends."""
+    for number, (loss, last) in enumerate(((1.1, 100), (0.0001, 90_000), (3.0, 20_000), (8.0, 40))):
+        run = logged(tmp_path, f"run{number}", last, max(1, last // 20), loss)
+        with served(run) as (address, _):
+            page = watched.open(address)
+            for width in (1200, 400):
+                page.set_viewport_size({"width": width, "height": 700})
+                watched.settle()
+                with page.expect_download() as coming:
+                    page.locator("figure[data-picture=training-loss] [data-save=svg]").click()
+                coming.value.save_as(tmp_path / "chart.svg")
+                left, below = tick_labels(tmp_path / "chart.svg")
+                assert len(left) >= 2
+                assert len(below) >= 2
+                assert len({text for _, text in left}) == len(left)
+                assert all(after - before >= 13 for (before, _), (after, _) in pairwise(sorted(left)))
+                ends = [(x - 3.3 * len(text), x + 3.3 * len(text)) for x, text in sorted(below)]
+                assert all(before[1] + 3 < after[0] for before, after in pairwise(ends))
+                assert ends[0][0] >= 0
+                size = float(ElementTree.parse(tmp_path / "chart.svg").getroot().attrib["width"])
+                assert ends[-1][1] <= size
+
+
+def tick_labels(file: Path) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
+    """Place and text of the labels of the vertical and of the horizontal axis."""
+    texts = [part for part in ElementTree.parse(file).getroot() if part.tag.endswith("text")]
+    places = [
+        (part.attrib["text-anchor"], re.match(r"translate\(([\d.-]+) ([\d.-]+)\)", part.attrib["transform"]), part.text)
+        for part in texts
+    ]
+    left = [(float(place[2]), text) for anchor, place, text in places if anchor == "end" and text != "steps"]
+    below = [(float(place[1]), text) for anchor, place, text in places if anchor == "middle"]
+    return left, below
 
 
 def test_a_link_leads_back_to_the_groups_and_the_axis(runs: Runs, tmp_path: Path, watched: Watched) -> None:

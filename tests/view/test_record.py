@@ -7,13 +7,12 @@ import regard
 from regard.core.errors import UserError
 from regard.data.text.labelled import encode_texts
 from regard.decode import Sampling
-from regard.models import GPT
 from regard.parts.taps import listen
-from regard.tasks import Run
+from regard.tasks import Run, attention_maps
+from regard.tasks.lm.recording import CONTINUATION
 from regard.tasks.recording import Recording, ViewInput
 from regard.tasks.seq2seq.alignment import attention
 from regard.text import MaskFilling
-from regard.view import record as module
 from regard.view.open_run import record
 from regard.view.row_explanation import _merge_notes
 from tests.view.conftest import Runs
@@ -59,14 +58,14 @@ def test_answers_are_those_of_the_run(runs: Runs) -> None:
     assert answer("transformer", TEXT) == regard.load(runs["transformer"]).translate([TEXT])[0]
     assert answer("label", TEXT) == regard.load(runs["label"]).classify([TEXT])[0]
     assert answer("fill", "to [MASK] or") == regard.load(runs["fill"]).fill(["to [MASK] or"])[0]
-    written = "".join(regard.load(runs["gpt"]).generate(TEXT, module.GOES_ON, Sampling(temperature=0)))
+    written = "".join(regard.load(runs["gpt"]).generate(TEXT, CONTINUATION, Sampling(temperature=0)))
     assert answer("gpt", TEXT) == written
 
 
 def test_chances_are_probabilities_and_come_in_order(runs: Runs) -> None:
     labels = record(regard.load(runs["label"]), ViewInput(TEXT)).probabilities
     assert sum(probability for _, probability in labels) == pytest.approx(1, abs=1e-5)
-    names, probabilities = regard.load(runs["label"]).label_chances([TEXT])
+    names, probabilities = regard.load(runs["label"]).label_probabilities([TEXT])
     assert dict(labels) == pytest.approx(dict(zip(names, probabilities[0].tolist(), strict=True)), abs=1e-5)
     for name in ("gpt", "label"):
         found = [probability for _, probability in record(regard.load(runs[name]), ViewInput(TEXT)).probabilities]
@@ -106,7 +105,7 @@ def test_a_model_without_attention_says_so(runs: Runs) -> None:
 def test_learned_places_end_where_they_end(runs: Runs) -> None:
     run = regard.load(runs["short"])
     assert len(record(run, ViewInput("a" * 12)).answer) <= 1
-    with pytest.raises(UserError, match=r"13 positions, the table of positions 12"):
+    with pytest.raises(UserError, match=r"13 tokens, and the model has 12 places"):
         record(run, ViewInput("a" * 13))
 
 
@@ -118,23 +117,23 @@ def test_an_empty_text_is_no_error(runs: Runs) -> None:
 def test_a_text_whose_patterns_fill_the_memory_is_refused_before_it_is_read(
     runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_BYTES", 4 * 4 * 100**2)  # two layers of two heads over a hundred tokens
+    monkeypatch.setattr(attention_maps, "MAX_BYTES", 4 * 4 * 100**2)  # two layers of two heads over a hundred tokens
     run = regard.load(runs["gpt"])
     assert record(run, ViewInput("a" * 100)).bytes == 4 * 4 * 100**2
-    with pytest.raises(UserError, match="101 tokens; the patterns of at most 100"):
+    with pytest.raises(UserError, match="101 tokens; patterns of at most 100 fit in memory"):
         record(run, ViewInput("a" * 101))
 
 
-def test_a_model_that_nobody_records_is_named(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(module.RECORDERS, GPT)
-    with pytest.raises(UserError, match="holds a GPT, and what it looks at is not drawn yet"):
-        record(regard.load(runs["gpt"]), ViewInput("x"))
+def test_a_run_without_a_task_is_named(runs: Runs) -> None:
+    run = regard.load(runs["gpt"])
+    with pytest.raises(UserError, match="holds a GPT without a task: only its training curves can be drawn"):
+        record(Run(run.path, run.config, run.model), ViewInput("x"))
 
 
 def test_a_run_without_a_tokenizer_is_named(runs: Runs) -> None:
     run = regard.load(runs["gpt"])
     with pytest.raises(UserError, match="no tokenizer"):
-        record(Run(run.path, run.config, run.model), ViewInput("x"))
+        record(Run(run.path, run.config, run.model, task=run.task), ViewInput("x"))
 
 
 def test_notes_on_empty_cells_become_one():

@@ -54,7 +54,7 @@ def test_pairs_show_a_source_and_what_is_written_for_it(tmp_path: Path) -> None:
     train_tiny(tmp_path / "dates", steps=4, eval_every=4, ema=0.0)
     [text] = samples(tmp_path / "dates", checks=1)
     source, written = text.split("\n→ ")
-    assert load_run(tmp_path / "dates").translate([source], longest=40) == [written]
+    assert load_run(tmp_path / "dates").translate([source], max_tokens=40) == [written]
 
 
 def test_an_encoder_fills_the_hidden_word(corpus: Path, tmp_path: Path) -> None:

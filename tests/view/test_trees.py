@@ -35,7 +35,7 @@ def save(folder: Path, name: str) -> Path:
     position = {"vocab": tokenizer.vocab, "position": Tree(), **SMALL}
     config, task = {
         "pair": (Transformer(**position), Translate()),
-        "label": (BERT(**position, head=ClassifierHead(2)), Classify(labels=("ham", "spam"), longest=16)),
+        "label": (BERT(**position, head=ClassifierHead(2)), Classify(labels=("ham", "spam"), max_length=16)),
         "writer": (RNNLM(vocab=tokenizer.vocab, width=8, layers=1), LanguageModel()),
     }[name]
     torch.manual_seed(0)
@@ -83,9 +83,9 @@ def test_mistakes_are_one_line(tmp_path: Path, trees: Path, capsys) -> None:
     pair, writer = save(tmp_path, "pair"), save(tmp_path, "writer")
     out = ["--out", tmp_path / "a.png"]
     for words, told in (
-        ([pair, "--input", TEXT], "none is given; name a CoNLL-U file that holds it with --trees"),
-        ([pair, "--input", "two cats", "--trees", trees], "none of the 3 given is its"),
-        ([writer, "--input", TEXT], "no attention to draw: of such a run only the curves of training are drawn"),
+        ([pair, "--input", TEXT], "none is given; name a CoNLL-U file that has it with --trees"),
+        ([pair, "--input", "two cats", "--trees", trees], "none of the 3 trees is its"),
+        ([writer, "--input", TEXT], "the attention of a RNNLM is not drawn; its curves are"),
         ([writer, "--input", TEXT, "--trees", trees], "none of these runs has Tree positions"),
     ):
         assert command("plot", *words, *out) in (1, 2)

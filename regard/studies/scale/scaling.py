@@ -166,7 +166,7 @@ def _job(size: str, plan: Plan, steps: int) -> Job:
 
 def _counts(job: Job) -> tuple[int, int, float]:
     """Parameters without embeddings, tokens, and FLOPs of a run."""
-    training, length = job.plan.training, job.plan.data.length  # type: ignore[union-attr]
+    training, length = job.plan.training, job.plan.data.length
     tokens = (training.steps or 0) * training.batch_size * length
     return count_parameters(job.plan.model).rest, tokens, training_flops(job.plan.model, length, tokens)
 

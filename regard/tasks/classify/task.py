@@ -48,6 +48,7 @@ class Classify(Task):
     label_smoothing: float = 0.0
     token_dropout: float = 0.0  # fraction of the tokens that each training step does not show
 
+    data: ClassVar[tuple[type, ...]] = (LabelFiles,)
     verb: ClassVar[str] = "classify"
     next_command: ClassVar[str] = "regard classify {} < LINES.txt"
     named: ClassVar[tuple[str, ...]] = ("classify", "label_probabilities")

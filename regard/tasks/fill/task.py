@@ -33,6 +33,7 @@ class MaskedLM(Task):
     fraction: float = 0.15  # of the words, which are masked and predicted
     length: int | None = None  # tokens of a window in evaluation; None: as in training
 
+    data: ClassVar[tuple[type, ...]] = (Corpus,)
     verb: ClassVar[str] = "fill"
     next_command: ClassVar[str] = 'echo "… [MASK] …" | regard fill {}'
     named: ClassVar[tuple[str, ...]] = ("fill", "candidates")

@@ -15,7 +15,7 @@ from regard.core.batches import Loss
 from regard.core.errors import UserError, share
 from regard.data.images.image_cache import ImageFormat
 from regard.data.images.image_record import ImageRecord, image_name
-from regard.data.images.images import ImageBatch, Normalisation
+from regard.data.images.images import ImageBatch, ImageFiles, Normalisation
 from regard.data.images.pixels import ImageError, ImageInput, Resize
 from regard.data.trees.conllu import Parse
 from regard.models import Model, ViT
@@ -36,6 +36,7 @@ class ClassifyImages(Task):
     std: tuple[float, ...] = ()
     label_smoothing: float = 0.0
 
+    data: ClassVar[tuple[type, ...]] = (ImageFiles,)
     unit: ClassVar[str] = "images"
     verb: ClassVar[str] = "image"
     next_command: ClassVar[str] = "regard classify {} IMAGE.png"

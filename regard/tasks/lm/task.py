@@ -35,6 +35,7 @@ MAX_TOKENS = 200  # generated after a prompt
 class LanguageModel(Task):
     length: int | None = None  # tokens of a window in evaluation; None: as in training
 
+    data: ClassVar[tuple[type, ...]] = (Corpus,)
     verb: ClassVar[str] = "lm"
     next_command: ClassVar[str] = 'regard generate {} --prompt "…"'
     named: ClassVar[tuple[str, ...]] = ("generate",)

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 class InContextTables(Task):
     squared_error: float = 0.5  # weight of the squared error of a numeric target, beside the pinball loss
 
+    data: ClassVar[tuple[type, ...]] = (Prior,)
     unit: ClassVar[str] = "cells"
     verb: ClassVar[str] = "pretrain tables"
     next_command: ClassVar[str] = "regard fit TABLE.csv --target COLUMN --out runs/table --weights {}"

@@ -31,6 +31,7 @@ class Summarise(Task):
     max_length: int = 200  # tokens read of a document, in training and in use
     label_smoothing: float = 0.1  # probability spread over all tokens (Szegedy et al., 2016)
 
+    data: ClassVar[tuple[type, ...]] = (PairFiles,)
     verb: ClassVar[str] = "summarise"
     next_command: ClassVar[str] = "regard summarise {} < DOCUMENTS.txt"
     named: ClassVar[tuple[str, ...]] = ("summarise", "count_truncated")

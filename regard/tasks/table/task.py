@@ -26,6 +26,7 @@ MAX_EVALUATED = 300  # validation rows that are predicted
 
 @dataclass(frozen=True)
 class MaskedCells(Task):
+    data: ClassVar[tuple[type, ...]] = (TableFile,)
     unit: ClassVar[str] = "cells"
     verb: ClassVar[str] = "table"
     next_command: ClassVar[str] = "regard study heads {} --out studies/heads"

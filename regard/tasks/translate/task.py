@@ -34,6 +34,7 @@ MAX_TOKENS = 256  # written for a text
 class Translate(Task):
     label_smoothing: float = 0.1  # probability spread over all tokens (Szegedy et al., 2016)
 
+    data: ClassVar[tuple[type, ...]] = (PairFiles, Dates)
     verb: ClassVar[str] = "translate"
     next_command: ClassVar[str] = "regard translate {} < LINES.txt"
     named: ClassVar[tuple[str, ...]] = ("translate", "translations", "score", "align")

@@ -1,4 +1,4 @@
-// Colours that colour-blind people can tell apart: viridis for weights, Okabe and Ito's for runs.
+// Colours that colour-blind readers can distinguish: viridis for weights, Okabe and Ito's palette for runs.
 
 const VIRIDIS = [
   [68, 1, 84], [72, 26, 108], [71, 47, 125], [65, 68, 135], [57, 86, 140], [49, 104, 142], [42, 120, 142],
@@ -13,21 +13,18 @@ const TABLE = Array.from({ length: STEPS }, (_, step) => {
 });
 
 const RUNS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
-const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [16, 4]]; // beyond the colours, the same ones in other strokes
+const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [16, 4]]; // for more curves than colours
 
-export const CURVES = DASHES.flatMap((dash) => RUNS.map((colour) => ({ colour, dash })));
+export const CURVE_STYLES = DASHES.flatMap((dash) => RUNS.map((colour) => ({ colour, dash })));
 
-// From 0 to 1 as red, green, blue.
+// A share between 0 and 1 as red, green, blue.
 export function viridis(share) {
   return TABLE[Math.max(0, Math.min(STEPS - 1, Math.round(share * (STEPS - 1))))];
 }
 
-export function css([red, green, blue]) {
-  return `rgb(${red},${green},${blue})`;
-}
-
+// The colours of the style sheet, which differ between light and dark mode.
 export function theme() {
   const style = getComputedStyle(document.documentElement);
-  const of = (name) => style.getPropertyValue(`--${name}`).trim();
-  return Object.fromEntries(["paper", "ink", "faint", "line", "wash", "mark", "beam", "beam2"].map((n) => [n, of(n)]));
+  const names = ["paper", "ink", "faint", "line", "wash", "mark", "beam", "beam2"];
+  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }

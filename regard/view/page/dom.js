@@ -1,4 +1,4 @@
-// Elements from words. Text only ever becomes a text node, so nothing that a person types can become markup.
+// DOM elements from data. Strings only ever become text nodes, so input can never become markup.
 
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -11,22 +11,21 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-export function choice(label, options, chosen, onchange) {
+// A labelled drop-down list of [value, text] options.
+export function dropdown(label, options, chosen, onchange) {
   const select = make("select", { name: label, onchange: () => onchange(select.value) });
-  for (const [value, words] of options) {
-    select.append(make("option", { value, selected: String(value) === String(chosen) }, words));
+  for (const [value, text] of options) {
+    select.append(make("option", { value, selected: String(value) === String(chosen) }, text));
   }
   return make("label", {}, make("span", {}, label), select);
 }
 
-// For everyone, and read aloud where somebody listens.
-export function say(words) {
-  const place = document.getElementById("said");
-  if (place.textContent !== words) place.textContent = words;
+// The status line shows what the pointer or the keyboard has selected; screen readers announce it.
+export function setStatus(text) {
+  const line = document.getElementById("status");
+  if (line.textContent !== text) line.textContent = text;
 }
 
-export function short(number) {
-  if (number === 0) return "0";
-  const size = Math.abs(number);
-  return size >= 1e5 || size < 1e-3 ? number.toExponential(1) : String(Number(number.toPrecision(3)));
+export function cut(text, length) {
+  return text.length > length ? `${text.slice(0, Math.max(0, length - 1))}…` : text;
 }

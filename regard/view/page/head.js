@@ -1,57 +1,78 @@
-// One head: lines between tokens, or a map of all weights.
+// One attention head: lines between tokens, or a map of all weights.
 
-import { choice, make } from "./dom.js";
+import { dropdown, make } from "./dom.js";
 import { heatMap } from "./heat.js";
 import { Lines } from "./lines.js";
-import { askHead, unpack } from "./source.js";
+import { formatNumber } from "./numbers.js";
+import { sharedScale } from "./scale.js";
+import { getHead, unpack } from "./source.js";
 
-const MOST = 512; // rows and columns of a map
+const MAX_SIZE = 512; // rows and columns of a map
+const ROOT_FROM = 64; // keys: then weights are small, and a square-root scale shows them better
+const NO_ATTENTION = "This model has no attention to show.";
 
 export async function showHead(place, shown, state, change) {
-  const looks = shown[0].recording.maps;
-  if (!looks.length) {
-    place.replaceChildren(make("p", {}, "This model has no attention to show."));
+  const maps = shown[0].recording.maps;
+  if (!maps.length) {
+    place.replaceChildren(make("p", {}, NO_ATTENTION));
     return;
   }
-  const look = looks.find((one) => one.name === state.attention) || looks[0];
-  const head = Math.min(state.head ?? 0, look.heads - 1);
-  const heads = Array.from({ length: look.heads }, (_, number) => [number, `head ${number}`]);
-  const bar = make("div", { class: "row" },
-    choice("attention", looks.map((one) => [one.name, one.name]), look.name, (name) => change({ attention: name, token: null })),
-    choice("head", heads, head, (number) => change({ head: Number(number) })),
-    choice("as", [["lines", "lines"], ["map", "map"]], state.mode, (mode) => change({ mode })));
+  const chosen = maps.find((map) => map.name === state.attention) || maps[0];
+  const head = Math.min(state.head ?? 0, chosen.heads - 1);
+  const heads = Array.from({ length: chosen.heads }, (_, number) => [number, `head ${number}`]);
+  const controls = make("div", { class: "row" },
+    dropdown("attention", maps.map((map) => [map.name, map.name]), chosen.name, (name) => change({ attention: name, token: null })),
+    dropdown("head", heads, head, (number) => change({ head: Number(number) })),
+    dropdown("as", [["lines", "lines"], ["map", "map"]], state.mode, (mode) => change({ mode })));
   const panels = make("div", { class: "panels" });
-  place.replaceChildren(bar, panels);
-  const open = shown.map(async ({ run, recording }, number) => {
-    const own = recording.maps.find((one) => one.name === look.name) || (number ? recording.maps[0] : null);
-    const panel = make("section", { class: "panel" });
-    panels.append(panel);
-    if (!own) {
-      panel.append(make("h3", {}, run.name), make("p", {}, "This model has no attention to show."));
-      return;
-    }
-    const which = Math.min(head, own.heads - 1);
-    panel.append(make("h3", {}, `${shown.length > 1 ? run.name + ": " : ""}${own.name}, head ${which}`));
-    if (state.mode === "map") panel.append(await asMap(recording, own, which));
-    else await new Lines(recording.id, own, which, number ? null : state.token, (token) => change({ token }, false)).open(panel);
+  place.replaceChildren(controls, panels);
+  // A model that lacks this attention shows its first one.
+  const selected = shown.map(({ run, recording }, number) => {
+    const map = recording.maps.find((one) => one.name === chosen.name) || (number ? recording.maps[0] : null);
+    const own = map ? Math.min(head, map.heads - 1) : 0;
+    const what = map ? `${map.name}, head ${own}` : "";
+    return { run, recording, map, head: own, title: shown.length > 1 ? `${run.label}: ${what}` : what };
   });
-  await Promise.all(open);
+  if (state.mode === "map") panels.append(...await mapPanels(selected));
+  else await Promise.all(selected.map((one, number) => linesPanel(panels, one, number ? null : state.token, change)));
 }
 
-async function asMap(recording, look, head) {
-  const answer = await askHead(recording.id, look.name, head, { max_size: MOST });
-  const matrix = unpack(answer.weights);
-  const whole = matrix.rows === look.queries && matrix.columns === look.keys;
+async function linesPanel(panels, { run, recording, map, head, title }, token, change) {
+  const panel = make("section", { class: "panel" }, make("h3", {}, map ? title : run.label));
+  panels.append(panel);
+  if (!map) panel.append(make("p", {}, NO_ATTENTION));
+  else await new Lines(recording.id, map, head, token, (chosen) => change({ token: chosen }, false)).open(panel);
+}
+
+async function mapPanels(selected) {
+  const answers = await Promise.all(selected.map(({ recording, map, head }) =>
+    (map ? getHead(recording.id, map.name, head, { max_size: MAX_SIZE }) : null)));
+  const matrices = answers.map((answer) => answer && unpack(answer.weights));
+  const root = matrices.some((matrix) => matrix && matrix.columns > ROOT_FROM);
+  const scale = sharedScale(matrices.filter(Boolean), { root });
+  return selected.map(({ run, map, title }, number) => {
+    const panel = make("section", { class: "panel" });
+    if (map) panel.append(...drawMap(title, map, matrices[number], answers[number].labels, scale));
+    else panel.append(make("h3", {}, run.label), make("p", {}, NO_ATTENTION));
+    return panel;
+  });
+}
+
+function drawMap(title, map, matrix, labels, scale) {
+  const whole = matrix.rows === map.queries && matrix.columns === map.keys;
+  const each = [map.queries / matrix.rows, map.keys / matrix.columns];
   const picture = heatMap({
     name: "head-map",
-    label: `Map of ${look.name}, head ${head}; arrow keys read single weights`,
+    title,
+    label: `Map of ${title}; arrow keys read single weights`,
     matrix,
-    down: whole ? answer.labels.queries : null,
-    across: whole ? answer.labels.keys : null,
-    titles: ["looks", "at"],
-    each: [look.queries / matrix.rows, look.keys / matrix.columns],
+    scale,
+    down: whole ? labels.queries : null,
+    across: whole ? labels.keys : null,
+    axes: ["query", "key"],
+    each,
   });
-  picture.ask();
-  const note = `each point is the mean of a patch of ${(look.queries / matrix.rows).toFixed(1)} × ${(look.keys / matrix.columns).toFixed(1)} weights`;
-  return make("div", {}, picture.figure, whole ? null : make("p", { class: "faint" }, note));
+  picture.request();
+  const note = `Each cell is the mean of ${each.map((one) => formatNumber(one, 2)).join(" × ")} weights.`;
+  return [picture.figure, ...(whole ? [] : [make("p", { class: "faint" }, note)])];
 }

@@ -1,115 +1,112 @@
-// A heat map with words on both sides: who looks runs down, at what runs across.
+// A heat map: queries run down, keys across, with their tokens on the axes and a colour bar below.
 
-import { say, short } from "./dom.js";
-import { css, viridis } from "./colour.js";
+import { cut, setStatus } from "./dom.js";
+import { formatNumber } from "./numbers.js";
 import { Picture } from "./picture.js";
+import { BAR_HEIGHT } from "./scale.js";
 
-const LEGEND = 34;
-const LETTER = 6.8; // pixels, about
-const MANY = 64; // columns
+const LETTER = 6.8; // approximate width in pixels
+const TITLE = 20; // height
+const RIGHT = 30; // margin, for the last slanted label
+const MAX_CELL = 28;
+const BAR_WIDTH = 170;
 
-// `matrix` holds rows, columns, values; `down` and `across` are words for each, or null where numbers serve.
-export function heatMap({ name, label, matrix, down, across, titles, room = 640, from = 0, each = [1, 1] }) {
+// `matrix` has rows, columns and values; `down` and `across` are the labels of rows and columns, or null for numbers;
+// `axes` are the names of both axes. A cell of a downsampled map stands for `each` rows and columns. Cells are square
+// unless one side is much longer or `square` is false.
+export function heatMap({ name, title, label, matrix, scale, down, across, axes, room = 640, each = [1, 1], square = true }) {
   const { rows, columns, values } = matrix;
-  let [least, most] = [from, from === null ? -Infinity : 1e-9];
-  if (from === null) least = Infinity;
-  for (const value of values) {
-    if (value > most) most = value;
-    if (from === null && value < least) least = value;
-  }
-  const span = most - least || 1;
-  const bent = from === 0 && columns > MANY; // then single weights are small, and their root is better seen
-  const shade = (share) => viridis(bent ? Math.sqrt(share) : share);
-  const cell = cellSize(rows, columns, room);
   const left = 26 + (down ? Math.min(140, longest(down) * LETTER) : 26);
-  const top = 22 + (across ? Math.min(120, longest(across) * LETTER * 0.9) : 14);
-  const bar = Math.max(left + columns * cell[0] - 150, left + titles[1].length * LETTER + 45); // where the legend begins
-  const size = () => [Math.max(left + columns * cell[0] + 70, bar + 140), top + rows * cell[1] + LEGEND];
-  let spot = null;
-
-  function draw(pen, colours, width, height) {
-    pen.image(left, top, columns * cell[0], rows * cell[1], columns, rows, (row, column) =>
-      shade((values[row * columns + column] - least) / span));
-    const faint = { colour: colours.ink, size: 11 };
-    for (const [row, word] of named(rows, down, each[0], cell[1])) {
-      pen.text(cut(word, 20), left - 5, top + (row + 0.5) * cell[1], { ...faint, align: "right" });
-    }
-    for (const [column, word] of named(columns, across, each[1], cell[0])) {
-      pen.text(cut(word, 18), left + (column + 0.5) * cell[0], top - 6, { ...faint, angle: -Math.PI / 3 });
-    }
-    pen.text(titles[0], 9, top + (rows * cell[1]) / 2, { colour: colours.faint, size: 11, align: "center", angle: -Math.PI / 2 });
-    pen.text(titles[1], left, height - 8, { colour: colours.faint, size: 11 });
-    legend(pen, colours, bar, height - 12);
-    if (spot) {
-      const [x, y] = [left + spot[1] * cell[0], top + spot[0] * cell[1]];
-      const box = [[x, y], [x + cell[0], y], [x + cell[0], y + cell[1]], [x, y + cell[1]], [x, y]];
-      pen.path(box, "#ffffff", 3);
-      pen.path(box, "#000000", 1.2);
-    }
-  }
-
-  function legend(pen, colours, x, y) {
-    pen.text(short(least), x - 4, y + 3, { colour: colours.faint, size: 10, align: "right" });
-    for (let bit = 0; bit < 32; bit++) pen.rect(x + bit * 3, y, 3.2, 7, css(shade(bit / 31)));
-    pen.text(short(most), x + 100, y + 3, { colour: colours.faint, size: 10 });
-  }
-
-  function tell() {
-    if (!spot) return;
-    const [row, column] = spot;
-    const value = values[row * columns + column];
-    const who = down ? `“${down[row]}” (${row})` : `${titles[0]} ${Math.round(row * each[0])}`;
-    const what = across ? `“${across[column]}” (${column})` : `${titles[1]} ${Math.round(column * each[1])}`;
-    say(`${who}, ${what}: ${short(value)}`);
-  }
-
-  const picture = new Picture({ name, label, size, draw, keyboard: true });
-  const move = (row, column) => {
-    spot = [Math.max(0, Math.min(rows - 1, row)), Math.max(0, Math.min(columns - 1, column))];
-    tell();
-    picture.ask();
+  const top = TITLE + 24 + (across ? Math.min(120, longest(across) * LETTER * 0.9) : 14);
+  let picture = null;
+  let selected = null;
+  const cellSize = () => {
+    const available = (picture?.availableWidth() ?? room) - left - RIGHT;
+    return fitCells(rows, columns, room, Math.max(120, Math.min(room, available)), square);
   };
+  const size = () => {
+    const cell = cellSize();
+    const titled = Math.min(picture?.availableWidth() ?? room, (title.length + 2) * LETTER);
+    return [Math.max(left + columns * cell[0] + RIGHT, left + BAR_WIDTH + 10, titled), top + rows * cell[1] + 10 + BAR_HEIGHT];
+  };
+
+  function draw(pen, colours, width) {
+    const cell = cellSize();
+    pen.text(cut(title, Math.floor(width / LETTER)), 2, TITLE / 2, { colour: colours.ink, size: 12, bold: true });
+    pen.image(left, top, columns * cell[0], rows * cell[1], columns, rows, (row, column) =>
+      scale.colour(values[row * columns + column]));
+    const style = { colour: colours.ink, size: 11 };
+    for (const [row, text] of labelled(rows, down, each[0], cell[1])) {
+      pen.text(cut(text, 20), left - 5, top + (row + 0.5) * cell[1], { ...style, align: "right" });
+    }
+    for (const [column, text] of labelled(columns, across, each[1], cell[0])) {
+      pen.text(cut(text, 18), left + (column + 0.5) * cell[0], top - 6, { ...style, angle: -Math.PI / 3 });
+    }
+    const faint = { colour: colours.faint, size: 11 };
+    pen.text(axes[0], 9, top + (rows * cell[1]) / 2, { ...faint, align: "center", angle: -Math.PI / 2 });
+    pen.text(axes[1], left, TITLE + 8, faint);
+    scale.draw(pen, colours, left, top + rows * cell[1] + 10, BAR_WIDTH);
+    if (selected) frame(pen, left + selected[1] * cell[0], top + selected[0] * cell[1], ...cell);
+  }
+
+  function report() {
+    const [row, column] = selected;
+    const query = down ? `“${down[row]}” (${row})` : `${axes[0]} ${Math.round(row * each[0])}`;
+    const key = across ? `“${across[column]}” (${column})` : `${axes[1]} ${Math.round(column * each[1])}`;
+    setStatus(`${query}, ${key}: ${formatNumber(values[row * columns + column])}`);
+  }
+
+  function move(row, column) {
+    selected = [Math.max(0, Math.min(rows - 1, row)), Math.max(0, Math.min(columns - 1, column))];
+    report();
+    picture.request();
+  }
+
+  picture = new Picture({ name, label: `${label}; ${scale.description}`, size, draw, keyboard: true });
   picture.canvas.addEventListener("pointermove", (event) => {
-    const [x, y] = picture.place(event);
+    const [[x, y], cell] = [picture.position(event), cellSize()];
     const [row, column] = [Math.floor((y - top) / cell[1]), Math.floor((x - left) / cell[0])];
     if (row >= 0 && row < rows && column >= 0 && column < columns) move(row, column);
-    else if (spot) { spot = null; picture.ask(); }
+    else if (selected) { selected = null; picture.request(); }
   });
-  picture.canvas.addEventListener("pointerleave", () => { spot = null; picture.ask(); });
+  picture.canvas.addEventListener("pointerleave", () => { selected = null; picture.request(); });
   picture.canvas.addEventListener("keydown", (event) => {
-    const way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (!way) return;
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step) return;
     event.preventDefault();
-    move(...(spot ? [spot[0] + way[0], spot[1] + way[1]] : [0, 0]));
+    move(...(selected ? [selected[0] + step[0], selected[1] + step[1]] : [0, 0]));
   });
   return picture;
 }
 
-// Cells as large as there is room for; squares, unless one side is much longer.
-function cellSize(rows, columns, room) {
-  const [tall, wide] = [Math.min(28, room / rows), Math.min(28, room / columns)];
-  const both = Math.min(tall, wide);
-  return [Math.max(both, Math.min(wide, 4)), Math.max(both, Math.min(tall, 4))];
+// A frame that is visible on every colour.
+export function frame(pen, x, y, width, height) {
+  const box = [[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]];
+  pen.path(box, "#ffffff", 3);
+  pen.path(box, "#000000", 1.2);
 }
 
-// Which places of a side are named, and how: words as often as there is room, numbers at round ones. A place of a map
-// that was made small stands for `each` tokens.
-function named(count, words, each, size) {
-  if (words) {
+// Width and height of a cell, as large as the room allows.
+function fitCells(rows, columns, tallest, widest, square) {
+  const [width, height] = [Math.min(MAX_CELL, widest / columns), Math.min(MAX_CELL, tallest / rows)];
+  if (!square) return [width, height];
+  const both = Math.min(width, height);
+  return [Math.max(both, Math.min(width, 4)), Math.max(both, Math.min(height, 4))];
+}
+
+// Which places of an axis are labelled: tokens as often as there is room, numbers at round ones.
+function labelled(count, texts, each, size) {
+  if (texts) {
     const step = Math.ceil(12 / size);
-    return words.map((word, place) => [place, word]).filter(([place]) => place % step === 0);
+    return texts.map((text, place) => [place, text]).filter(([place]) => place % step === 0);
   }
-  const fewest = (20 / size) * each;
-  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((many) => many >= fewest) ?? Math.ceil(fewest);
+  const minimum = (20 / size) * each;
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((one) => one >= minimum) ?? Math.ceil(minimum);
   const found = [];
   for (let token = 0; token < count * each; token += step) found.push([token / each, String(token)]);
   return found;
 }
 
-function longest(words) {
-  return Math.max(1, ...words.slice(0, 2000).map((word) => Math.min(20, word.length)));
-}
-
-export function cut(word, most) {
-  return word.length > most ? `${word.slice(0, most - 1)}…` : word;
+function longest(texts) {
+  return Math.max(1, ...texts.slice(0, 2000).map((text) => Math.min(20, text.length)));
 }

@@ -1,31 +1,31 @@
-// Lines between tokens: who looks on the left, at what on the right. Only the rows that are on screen are fetched.
+// Lines from queries (left) to keys (right), thicker for larger weights. Only the rows on screen are fetched.
 
-import { make, say } from "./dom.js";
-import { cut } from "./heat.js";
+import { cut, make, setStatus } from "./dom.js";
+import { formatNumber } from "./numbers.js";
 import { Picture } from "./picture.js";
-import { askHead, unpack } from "./source.js";
+import { getHead, unpack } from "./source.js";
 
 const ROW = 20;
 const HEIGHT = 560;
-const CHUNK = 64; // rows fetched at once
-const LEAST = 0.01; // weight of a line that can be seen
+const CHUNK = 64; // queries fetched at once
+const MIN_WEIGHT = 0.01; // thinner lines could not be seen
 const TOP = 22;
-const STRONGEST = 5; // keys that are told in words
+const STRONGEST = 5; // tokens that the status line names
 
 export class Lines {
-  constructor(id, look, head, token, moved) {
-    Object.assign(this, { id, look, head, moved });
-    this.count = { query: look.queries, key: look.keys };
+  constructor(id, map, head, token, onPin) {
+    Object.assign(this, { id, map, head, onPin });
+    this.count = { query: map.queries, key: map.keys };
     this.first = { query: 0, key: 0 };
-    this.rows = []; // weights of each query over all keys, as they come
-    this.asked = new Set();
+    this.rows = []; // weights of each query over all keys, as they arrive
+    this.requested = new Set();
     this.labels = null;
     this.hovered = null;
     this.pinned = readToken(token, this.count);
-    this.together = look.queries === look.keys;
-    this.fit = Math.min(Math.max(look.queries, look.keys), Math.floor((HEIGHT - TOP) / ROW));
-    const label = `Lines of ${look.name}, head ${head}. Arrow keys choose a token, left and right change sides.`;
-    const size = () => [Math.max(320, Math.min(760, this.place?.clientWidth || 640)), TOP + this.fit * ROW + 6];
+    this.linked = map.queries === map.keys;
+    this.visible = Math.min(Math.max(map.queries, map.keys), Math.floor((HEIGHT - TOP) / ROW));
+    const label = `Lines of ${map.name}, head ${head}. Arrow keys choose a token, left and right change sides.`;
+    const size = () => [Math.max(320, Math.min(760, this.place?.clientWidth || 640)), TOP + this.visible * ROW + 6];
     this.picture = new Picture({ name: "head", label, size, draw: (...all) => this.draw(...all), keyboard: true });
     this.listen();
   }
@@ -33,77 +33,77 @@ export class Lines {
   async open(place) {
     this.place = place;
     place.append(this.picture.figure, this.sliders());
-    if (this.pinned) this.bring(this.pinned);
+    if (this.pinned) this.scrollTo(this.pinned);
     await this.fetch();
-    this.tell();
+    this.report();
   }
 
-  // The chunks that the screen needs and nobody has asked for yet.
+  // Fetch the chunks on screen that were not requested yet.
   async fetch() {
     const from = Math.floor(this.first.query / CHUNK);
-    const to = Math.floor(Math.max(this.first.query, Math.min(this.count.query, this.first.query + this.fit) - 1) / CHUNK);
-    const wanted = [];
-    for (let chunk = from; chunk <= to; chunk++) if (!this.asked.has(chunk)) wanted.push(chunk);
-    await Promise.all(wanted.map((chunk) => this.load(chunk)));
-    this.picture.ask();
+    const to = Math.floor(Math.max(this.first.query, Math.min(this.count.query, this.first.query + this.visible) - 1) / CHUNK);
+    const missing = [];
+    for (let chunk = from; chunk <= to; chunk++) if (!this.requested.has(chunk)) missing.push(chunk);
+    await Promise.all(missing.map((chunk) => this.load(chunk)));
+    this.picture.request();
   }
 
   async load(chunk) {
-    this.asked.add(chunk);
+    this.requested.add(chunk);
     try {
       const part = { first: chunk * CHUNK, last: (chunk + 1) * CHUNK };
-      const answer = await askHead(this.id, this.look.name, this.head, part);
+      const answer = await getHead(this.id, this.map.name, this.head, part);
       this.labels = answer.labels;
       const { rows, columns, values } = unpack(answer.weights);
       for (let row = 0; row < rows; row++) {
         this.rows[answer.first + row] = values.subarray(row * columns, (row + 1) * columns);
       }
     } catch (error) {
-      this.asked.delete(chunk);
-      say(error.message);
+      this.requested.delete(chunk);
+      setStatus(error.message);
     }
   }
 
   draw(pen, colours, width) {
     if (!this.labels) return;
     const [left, right] = [width * 0.3, width * 0.7];
-    pen.text("looks", left - 8, 9, { colour: colours.faint, size: 11, align: "right" });
-    pen.text("at", right + 8, 9, { colour: colours.faint, size: 11 });
+    pen.text("query", left - 8, 9, { colour: colours.faint, size: 11, align: "right" });
+    pen.text("key", right + 8, 9, { colour: colours.faint, size: 11 });
     const focus = this.hovered || this.pinned;
     const y = (side, place) => TOP + (place - this.first[side] + 0.5) * ROW;
-    const seen = (side) => [this.first[side], Math.min(this.count[side], this.first[side] + this.fit)];
-    const [keyFrom, keyTo] = seen("key");
-    const [queryFrom, queryTo] = seen("query");
+    const range = (side) => [this.first[side], Math.min(this.count[side], this.first[side] + this.visible)];
+    const [keyFrom, keyTo] = range("key");
+    const [queryFrom, queryTo] = range("query");
     if (focus) this.shade(pen, colours, focus, y, left, right, width);
     for (let query = queryFrom; query < queryTo; query++) {
       const weights = this.rows[query];
       if (!weights || (focus && focus.side === "query" && focus.place !== query)) continue;
       for (let key = keyFrom; key < keyTo; key++) {
         if (focus && focus.side === "key" && focus.place !== key) continue;
-        if (weights[key] < LEAST) continue;
+        if (weights[key] < MIN_WEIGHT) continue;
         const ends = [[left, y("query", query)], [right, y("key", key)]];
         pen.path(ends, focus ? colours.beam2 : colours.beam, 0.6 + 6 * weights[key], 0.15 + 0.75 * weights[key]);
       }
     }
     for (const [side, x, align] of [["query", left - 8, "right"], ["key", right + 8, "left"]]) {
-      const words = side === "query" ? this.labels.queries : this.labels.keys;
-      const [from, to] = seen(side);
+      const tokens = side === "query" ? this.labels.queries : this.labels.keys;
+      const [from, to] = range(side);
       for (let place = from; place < to; place++) {
         const chosen = focus && focus.side === side && focus.place === place;
         const colour = chosen ? colours.mark : colours.ink;
-        pen.text(cut(words[place], Math.floor(width * 0.033)), x, y(side, place), { colour, size: 13, align, bold: chosen });
+        pen.text(cut(tokens[place], Math.floor(width * 0.033)), x, y(side, place), { colour, size: 13, align, bold: chosen });
       }
     }
   }
 
-  // The other side of the token in focus, darker where more weight lies.
+  // Shade the tokens on the other side of the one in focus by their weight.
   shade(pen, colours, focus, y, left, right, width) {
     const other = focus.side === "query" ? "key" : "query";
-    const [x, wide] = other === "key" ? [right + 2, width - right - 2] : [0, left - 2];
-    const last = Math.min(this.count[other], this.first[other] + this.fit);
+    const [x, extent] = other === "key" ? [right + 2, width - right - 2] : [0, left - 2];
+    const last = Math.min(this.count[other], this.first[other] + this.visible);
     for (let place = this.first[other]; place < last; place++) {
       const weight = other === "key" ? this.rows[focus.place]?.[place] : this.rows[place]?.[focus.place];
-      if (weight > LEAST) pen.rect(x, y(other, place) - ROW / 2, wide, ROW, colours.beam2, 0.5 * weight);
+      if (weight > MIN_WEIGHT) pen.rect(x, y(other, place) - ROW / 2, extent, ROW, colours.beam2, 0.5 * weight);
     }
   }
 
@@ -117,92 +117,92 @@ export class Lines {
   }
 
   at(event) {
-    const [x, y] = this.picture.place(event);
+    const [x, y] = this.picture.position(event);
     const side = x < this.picture.size()[0] / 2 ? "query" : "key";
     const place = this.first[side] + Math.floor((y - TOP) / ROW);
-    return y >= TOP && place < Math.min(this.count[side], this.first[side] + this.fit) ? { side, place } : null;
+    return y >= TOP && place < Math.min(this.count[side], this.first[side] + this.visible) ? { side, place } : null;
   }
 
   hover(token) {
     if (same(token, this.hovered)) return;
     this.hovered = token;
-    this.tell();
-    this.picture.ask();
+    this.report();
+    this.picture.request();
   }
 
   pin(token) {
     this.pinned = same(token, this.pinned) ? null : token;
-    this.moved(this.pinned && `${this.pinned.side}-${this.pinned.place}`);
-    this.tell();
-    this.picture.ask();
+    this.onPin(this.pinned && `${this.pinned.side}-${this.pinned.place}`);
+    this.report();
+    this.picture.request();
   }
 
   wheel(event) {
-    const side = this.picture.place(event)[0] < this.picture.size()[0] / 2 ? "query" : "key";
+    const side = this.picture.position(event)[0] < this.picture.size()[0] / 2 ? "query" : "key";
     const before = this.first[side];
     this.scroll(side, before + Math.sign(event.deltaY) * Math.max(1, Math.round(Math.abs(event.deltaY) / 40)));
     if (this.first[side] !== before) event.preventDefault();
   }
 
   scroll(side, first) {
-    for (const each of this.together ? ["query", "key"] : [side]) {
-      this.first[each] = Math.max(0, Math.min(this.count[each] - this.fit, first));
+    for (const each of this.linked ? ["query", "key"] : [side]) {
+      this.first[each] = Math.max(0, Math.min(this.count[each] - this.visible, first));
       if (this.slide?.[each]) this.slide[each].value = this.first[each];
     }
-    this.picture.ask();
+    this.picture.request();
     this.fetch();
   }
 
   key(event) {
-    const now = this.pinned || { side: "query", place: -1 };
-    const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -this.fit, PageDown: this.fit, Home: -Infinity, End: Infinity };
+    const current = this.pinned || { side: "query", place: -1 };
+    const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -this.visible, PageDown: this.visible, Home: -Infinity, End: Infinity };
     let next = null;
-    if (event.key in steps) next = { side: now.side, place: now.place + steps[event.key] };
-    else if (event.key === "ArrowLeft") next = { side: "query", place: now.place };
-    else if (event.key === "ArrowRight") next = { side: "key", place: now.place };
+    if (event.key in steps) next = { side: current.side, place: current.place + steps[event.key] };
+    else if (event.key === "ArrowLeft") next = { side: "query", place: current.place };
+    else if (event.key === "ArrowRight") next = { side: "key", place: current.place };
     else if (event.key === "Escape") return this.pin(null);
     if (!next) return undefined;
     event.preventDefault();
     next.place = Math.max(0, Math.min(this.count[next.side] - 1, next.place));
     this.hovered = null;
-    this.bring(next);
+    this.scrollTo(next);
     if (!same(next, this.pinned)) this.pin(next);
     return undefined;
   }
 
-  bring({ side, place }) {
+  scrollTo({ side, place }) {
     if (place < this.first[side]) this.scroll(side, place);
-    else if (place >= this.first[side] + this.fit) this.scroll(side, place - this.fit + 1);
+    else if (place >= this.first[side] + this.visible) this.scroll(side, place - this.visible + 1);
   }
 
-  tell() {
+  report() {
     const focus = this.hovered || this.pinned;
     if (!focus || !this.labels) return;
-    const words = focus.side === "query" ? this.labels.queries : this.labels.keys;
+    const token = (focus.side === "query" ? this.labels.queries : this.labels.keys)[focus.place];
     if (focus.side === "query") {
       const weights = this.rows[focus.place];
       if (!weights) return;
       const best = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]).slice(0, STRONGEST);
-      const told = best.map((key) => `“${this.labels.keys[key]}” (${key}) ${weights[key].toFixed(3)}`);
-      say(`“${words[focus.place]}” (${focus.place}) looks at ${told.join(", ")}`);
+      const keys = best.map((key) => `“${this.labels.keys[key]}” (${key}) ${formatNumber(weights[key], 3)}`);
+      setStatus(`“${token}” (${focus.place}) attends to ${keys.join(", ")}`);
     } else {
-      const rows = this.rows.map((weights, query) => [weights?.[focus.place] ?? 0, query]).filter(([weight]) => weight > LEAST);
-      const told = rows.sort((a, b) => b[0] - a[0]).slice(0, STRONGEST);
-      const who = told.map(([weight, query]) => `“${this.labels.queries[query]}” (${query}) ${weight.toFixed(3)}`);
-      say(`“${words[focus.place]}” (${focus.place}) is looked at by ${who.join(", ") || "nobody on screen"}`);
+      const rows = this.rows.map((weights, query) => [weights?.[focus.place] ?? 0, query]).filter(([weight]) => weight > MIN_WEIGHT);
+      const strongest = rows.sort((a, b) => b[0] - a[0]).slice(0, STRONGEST);
+      const queries = strongest.map(([weight, query]) => `“${this.labels.queries[query]}” (${query}) ${formatNumber(weight, 3)}`);
+      setStatus(`“${token}” (${focus.place}) is attended to by ${queries.join(", ") || "no query on screen"}`);
     }
   }
 
   sliders() {
     this.slide = {};
     const row = make("div", { class: "row" });
-    for (const [side, words] of [["query", "first token that looks"], ["key", "first token looked at"]]) {
-      const most = this.count[side] - this.fit;
-      if (most <= 0 || (side === "key" && this.together)) continue;
-      const input = make("input", { type: "range", min: 0, max: most, value: 0 });
+    for (const [side, label] of [["query", "first query shown"], ["key", "first key shown"]]) {
+      const last = this.count[side] - this.visible;
+      if (last <= 0 || (side === "key" && this.linked)) continue;
+      const input = make("input", { type: "range", min: 0, max: last, value: 0 });
       input.addEventListener("input", () => this.scroll(side, Number(input.value)));
       this.slide[side] = input;
-      row.append(make("label", { class: "wide" }, make("span", {}, this.together ? "first token shown" : words), input));
+      row.append(make("label", { class: "wide" }, make("span", {}, this.linked ? "first token shown" : label), input));
     }
     return row;
   }

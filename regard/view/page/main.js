@@ -1,9 +1,9 @@
-// The page: reads its state from the address, asks, and draws one view at a time.
+// The page: reads its state from the address, fetches the data, and draws one view at a time.
 
-import { make, say } from "./dom.js";
-import { ask, isFile, recordInput, sendPicture } from "./source.js";
+import { make, setStatus } from "./dom.js";
+import { getJSON, isFile, recordInput, uploadImage } from "./source.js";
 import { readState, writeState } from "./state.js";
-import { alike, drawAnswers, drawForm } from "./form.js";
+import { drawAnswers, drawForm, takeSameInput } from "./form.js";
 import { showAlignment } from "./alignment.js";
 import { showHead } from "./head.js";
 import { showImage } from "./image.js";
@@ -12,46 +12,47 @@ import { showPositions } from "./positions.js";
 import { firstRow, showTable } from "./table.js";
 import { leaveTraining, showTraining } from "./training.js";
 
-const ATTENDS = ["pair", "summary", "text", "gaps", "label", "image"];
+const WITH_ATTENTION = ["pair", "summary", "text", "gaps", "label", "image"];
 const VIEWS = {
   image: { title: "Image", kinds: ["image"], show: showImage, input: true },
   alignment: { title: "Alignment", kinds: ["pair", "summary"], show: showAlignment, input: true },
-  overview: { title: "Overview", kinds: ATTENDS, show: showOverview, input: true },
-  head: { title: "Head", kinds: ATTENDS, show: showHead, input: true },
+  overview: { title: "Overview", kinds: WITH_ATTENTION, show: showOverview, input: true },
+  head: { title: "Head", kinds: WITH_ATTENTION, show: showHead, input: true },
   table: { title: "Table", kinds: ["row"], input: true },
-  positions: { title: "Positions", kinds: [...ATTENDS, null], show: showPositions },
+  positions: { title: "Positions", kinds: [...WITH_ATTENTION, null], show: showPositions },
   training: { title: "Training", kinds: null },
 };
-const parts = Object.fromEntries(["tabs", "input", "trouble", "answers", "view"].map((id) => [id, document.getElementById(id)]));
+const parts = Object.fromEntries(["tabs", "input", "error", "answers", "view", "status"].map((id) => [id, document.getElementById(id)]));
 let runs = [];
 let state = readState();
-let recorded = []; // for each run that is shown: its number, what it answered, and what it answered before
-let kept = null; // the input of an exported page, which cannot be changed
-let newest = 0; // renders that were overtaken by another draw nothing
+let recorded = []; // for each shown run: its number, its input and recording, and the previous recording
+let fixedInput = null; // the input of an exported page, which cannot be changed
+let newest = 0; // a render that was overtaken by a newer one draws nothing
 
-function possible() {
+function possibleViews() {
   const { kind, problem } = runs[state.run];
-  const fits = ({ kinds, input }) => kinds === null || (!problem && kinds.includes(kind) && !(input && isFile && !kept));
+  const fits = ({ kinds, input }) => kinds === null || (!problem && kinds.includes(kind) && !(input && isFile && !fixedInput));
   return Object.keys(VIEWS).filter((name) => fits(VIEWS[name]));
 }
 
-function settle() {
+// Replace what does not fit the runs by defaults.
+function validate() {
   if (!runs[state.run]) state.run = 0;
   const other = runs[state.with];
-  if (!other || state.with === state.run || !alike(runs[state.run], other)) state.with = null;
-  const views = possible();
-  const curves = runs[state.run].kind === null || runs[state.run].study; // nothing to give it, or one of very many
-  if (!views.includes(state.view)) state.view = curves ? "training" : views[0];
-  if (kept) Object.assign(state, kept);
+  if (!other || state.with === state.run || !takeSameInput(runs[state.run], other)) state.with = null;
+  const views = possibleViews();
+  const curvesFirst = runs[state.run].kind === null || runs[state.run].study; // it takes no input, or is one of many
+  if (!views.includes(state.view)) state.view = curvesFirst ? "training" : views[0];
+  if (fixedInput) Object.assign(state, fixedInput);
 }
 
-function chosen() {
+function chosenRuns() {
   return state.with === null ? [state.run] : [state.run, state.with];
 }
 
 async function change(changes, draw = true) {
   Object.assign(state, changes);
-  settle();
+  validate();
   writeState(state);
   if (draw) await render();
 }
@@ -63,17 +64,23 @@ async function render() {
   if (state.view !== "training") leaveTraining();
   const view = VIEWS[state.view];
   parts.input.hidden = parts.answers.hidden = state.view === "training";
+  parts.status.classList.toggle("quiet", state.view === "training"); // the charts have read-outs of their own
+  parts.view.setAttribute("aria-busy", "true");
   try {
-    trouble("");
+    showError("");
     if (state.view === "training") {
       parts.answers.replaceChildren();
       await fill((room) => showTraining(room, runs, state, change), late);
       return;
     }
-    drawForm(parts.input, runs, state, { choose: (one) => { say(""); return change(one); }, give: (given) => change({ ...given, token: null }), send });
+    drawForm(parts.input, runs, state, {
+      choose: (changes) => { setStatus(""); return change(changes); },
+      submit: (input) => change({ ...input, token: null }),
+      upload,
+    });
     if (!view.input) {
       parts.answers.replaceChildren();
-      const shown = chosen().map((number) => ({ run: runs[number], number }));
+      const shown = chosenRuns().map((number) => ({ run: runs[number], number }));
       await fill((room) => view.show(room, shown), late);
       return;
     }
@@ -86,11 +93,13 @@ async function render() {
     drawAnswers(parts.answers, recorded);
     await fill((room) => view.show(room, recorded, state, change), late);
   } catch (error) {
-    if (!late()) trouble(error.message);
+    if (!late()) showError(error.message);
+  } finally {
+    if (!late()) parts.view.setAttribute("aria-busy", "false");
   }
 }
 
-// A view is drawn aside and put in place when it is whole, unless the person has gone on to another.
+// A view is drawn aside and shown when it is complete, unless the user has moved on to another.
 async function fill(show, late) {
   const room = make("div");
   const ready = show(room);
@@ -99,91 +108,91 @@ async function fill(show, late) {
   if (!late()) parts.view.replaceChildren(room);
 }
 
-// Asks the runs on show for an answer to the input; what they have answered already is not asked again.
+// Gives the input to the shown runs; recordings of the same input are reused. Returns whether there is something to draw.
 async function record(late) {
   const row = state.view === "table";
   const image = runs[state.run].kind === "image";
-  const typed = image ? { image: state.image } : { text: state.text, target: state.target };
-  const given = row ? { row: state.row || firstRow(runs[state.run]) } : typed;
-  if (!row && !given.text && !given.image && !isFile) {
-    const how = image ? "Choose a picture above" : "Type something above";
+  const other = image ? { image: state.image } : { text: state.text, target: state.target };
+  const input = row ? { row: state.row || firstRow(runs[state.run]) } : other;
+  if (!row && !input.text && !input.image && !isFile) {
+    const how = image ? "Choose an image above" : "Type a text above";
     parts.answers.replaceChildren();
-    parts.view.replaceChildren(make("p", { class: "faint" }, `${how}, and see what the model looks at.`));
+    parts.view.replaceChildren(make("p", { class: "faint" }, `${how} to see the model\'s attention.`));
     return false;
   }
-  const asked = JSON.stringify(given);
-  const found = await Promise.all(chosen().map(async (number) => {
+  const key = JSON.stringify(input);
+  const found = await Promise.all(chosenRuns().map(async (number) => {
     const old = recorded.find((one) => one.number === number);
-    if (old && old.asked === asked) return old;
-    const recording = await recordInput(number, given);
-    return { run: runs[number], number, asked, recording, before: row && old ? old.recording : null };
+    if (old && old.key === key) return old;
+    const recording = await recordInput(number, input);
+    return { run: runs[number], number, key, recording, before: row && old ? old.recording : null };
   }));
   if (late()) return false;
   recorded = found;
   return true;
 }
 
-// A file that cannot be read leaves what is shown as it is.
-async function send(file) {
+// A file that cannot be read changes nothing.
+async function upload(file) {
   if (!file) return;
   try {
-    const { image } = await sendPicture(file);
+    const { image } = await uploadImage(file);
     await change({ image, token: null });
   } catch (error) {
-    trouble(error.message);
+    showError(error.message);
   }
 }
 
-function takesFiles(event) {
+function acceptsFiles(event) {
   return !isFile && runs[state.run]?.kind === "image" && event.dataTransfer.types.includes("Files");
 }
 
 function drawTabs() {
-  const views = possible();
+  const views = possibleViews();
   const tabs = views.map((name) => make("button", {
     type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "view", "aria-selected": String(name === state.view),
-    tabindex: name === state.view ? "0" : "-1", onclick: () => { say(""); change({ view: name }); },
+    tabindex: name === state.view ? "0" : "-1", onclick: () => { setStatus(""); change({ view: name }); },
   }, VIEWS[name].title));
-  const held = parts.tabs.contains(document.activeElement);
+  const focused = parts.tabs.contains(document.activeElement);
   parts.tabs.replaceChildren(...tabs);
   parts.view.setAttribute("aria-labelledby", `tab-${state.view}`);
-  if (held) parts.tabs.querySelector("[aria-selected=true]").focus();
+  if (focused) parts.tabs.querySelector("[aria-selected=true]").focus();
 }
 
 parts.tabs.addEventListener("keydown", (event) => {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (!step) return;
   event.preventDefault();
-  const views = possible();
+  const views = possibleViews();
   change({ view: views[(views.indexOf(state.view) + step + views.length) % views.length] });
 });
 
-function trouble(words) {
-  parts.trouble.hidden = !words;
-  parts.trouble.textContent = words;
+function showError(text) {
+  parts.error.hidden = !text;
+  parts.error.textContent = text;
 }
 
-async function begin() {
+async function start() {
   try {
-    runs = (await ask("api/runs")).runs;
+    runs = (await getJSON("api/runs")).runs;
     if (isFile) {
       const answers = await Promise.all(runs.map((_, number) => recordInput(number).catch(() => null)));
       const first = answers.findIndex((answer) => answer !== null);
-      if (first >= 0) kept = answers[first].input;
+      if (first >= 0) fixedInput = answers[first].input;
       if (first >= 0 && !location.hash) state.run = first;
     }
     await change({});
   } catch (error) {
-    trouble(error.message);
+    showError(error.message);
   }
 }
 
-document.addEventListener("dragover", (event) => { if (takesFiles(event)) event.preventDefault(); });
+document.addEventListener("dragover", (event) => { if (acceptsFiles(event)) event.preventDefault(); });
 document.addEventListener("drop", (event) => {
-  if (!takesFiles(event)) return;
+  if (!acceptsFiles(event)) return;
   event.preventDefault();
-  send(event.dataTransfer.files[0]);
+  upload(event.dataTransfer.files[0]);
 });
 window.addEventListener("hashchange", () => { state = readState(); change({}); });
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
-begin();
+start();

@@ -1,4 +1,4 @@
-// One way to draw, two kinds of paper: a canvas for the screen and PNG, and SVG for print.
+// One drawing interface with two targets: a canvas for the screen and PNG, and SVG for print.
 
 const FONT = '"DejaVu Sans", system-ui, sans-serif';
 
@@ -6,58 +6,58 @@ export class CanvasPen {
   constructor(canvas, width, height, scale = window.devicePixelRatio || 1) {
     const size = [Math.round(width * scale), Math.round(height * scale)];
     if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
-    this.to = canvas.getContext("2d");
-    this.to.setTransform(scale, 0, 0, scale, 0, 0);
-    this.to.clearRect(0, 0, width, height);
+    this.context = canvas.getContext("2d");
+    this.context.setTransform(scale, 0, 0, scale, 0, 0);
+    this.context.clearRect(0, 0, width, height);
   }
 
   rect(x, y, width, height, colour, alpha = 1) {
-    this.to.globalAlpha = alpha;
-    this.to.fillStyle = colour;
-    this.to.fillRect(x, y, width, height);
-    this.to.globalAlpha = 1;
+    this.context.globalAlpha = alpha;
+    this.context.fillStyle = colour;
+    this.context.fillRect(x, y, width, height);
+    this.context.globalAlpha = 1;
   }
 
   path(points, colour, width = 1, alpha = 1, dash = []) {
-    this.to.globalAlpha = alpha;
-    this.to.strokeStyle = colour;
-    this.to.lineWidth = width;
-    this.to.setLineDash(dash);
+    this.context.globalAlpha = alpha;
+    this.context.strokeStyle = colour;
+    this.context.lineWidth = width;
+    this.context.setLineDash(dash);
     this.trace(points);
-    this.to.stroke();
-    this.to.setLineDash([]);
-    this.to.globalAlpha = 1;
+    this.context.stroke();
+    this.context.setLineDash([]);
+    this.context.globalAlpha = 1;
   }
 
   area(points, colour, alpha = 1) {
-    this.to.globalAlpha = alpha;
-    this.to.fillStyle = colour;
+    this.context.globalAlpha = alpha;
+    this.context.fillStyle = colour;
     this.trace(points);
-    this.to.fill();
-    this.to.globalAlpha = 1;
+    this.context.fill();
+    this.context.globalAlpha = 1;
   }
 
   trace(points) {
-    this.to.beginPath();
-    points.forEach(([x, y], i) => (i ? this.to.lineTo(x, y) : this.to.moveTo(x, y)));
+    this.context.beginPath();
+    points.forEach(([x, y], i) => (i ? this.context.lineTo(x, y) : this.context.moveTo(x, y)));
   }
 
-  text(words, x, y, { colour, size = 12, align = "left", angle = 0, bold = false }) {
-    this.to.save();
-    this.to.translate(x, y);
-    this.to.rotate(angle);
-    this.to.font = `${bold ? "600 " : ""}${size}px ${FONT}`;
-    this.to.textAlign = align;
-    this.to.textBaseline = "middle";
-    this.to.fillStyle = colour;
-    this.to.fillText(words, 0, 0);
-    this.to.restore();
+  text(text, x, y, { colour, size = 12, align = "left", angle = 0, bold = false }) {
+    this.context.save();
+    this.context.translate(x, y);
+    this.context.rotate(angle);
+    this.context.font = `${bold ? "600 " : ""}${size}px ${FONT}`;
+    this.context.textAlign = align;
+    this.context.textBaseline = "middle";
+    this.context.fillStyle = colour;
+    this.context.fillText(text, 0, 0);
+    this.context.restore();
   }
 
-  // A matrix of colours, row after row, stretched over a box.
+  // A matrix of colours, given by `colour(row, column)`, stretched over a box.
   image(x, y, width, height, columns, rows, colour) {
-    this.to.imageSmoothingEnabled = false;
-    this.to.drawImage(pixels(columns, rows, colour), x, y, width, height);
+    this.context.imageSmoothingEnabled = false;
+    this.context.drawImage(pixels(columns, rows, colour), x, y, width, height);
   }
 }
 
@@ -80,15 +80,15 @@ export class SvgPen {
     this.add("path", { d: `${outline(points)}Z`, fill: colour, "fill-opacity": alpha });
   }
 
-  text(words, x, y, { colour, size = 12, align = "left", angle = 0, bold = false }) {
+  text(text, x, y, { colour, size = 12, align = "left", angle = 0, bold = false }) {
     const anchor = { left: "start", center: "middle", right: "end" }[align];
     const turn = `translate(${round(x)} ${round(y)}) rotate(${round((angle * 180) / Math.PI)})`;
-    const look = { "font-size": size, "font-family": FONT, "font-weight": bold ? 600 : 400, "text-anchor": anchor };
-    this.add("text", { transform: turn, fill: colour, dy: "0.35em", ...look }, words);
+    const font = { "font-size": size, "font-family": FONT, "font-weight": bold ? 600 : 400, "text-anchor": anchor };
+    this.add("text", { transform: turn, fill: colour, dy: "0.35em", ...font }, text);
   }
 
   image(x, y, width, height, columns, rows, colour) {
-    if (columns * rows > 4096) { // so many boxes would choke whoever opens the file
+    if (columns * rows > 4096) { // so many rectangles would make the file unusable
       const href = pixels(columns, rows, colour).toDataURL("image/png");
       const style = "image-rendering:pixelated";
       this.add("image", { x, y, width, height, href, preserveAspectRatio: "none", style });
@@ -103,9 +103,9 @@ export class SvgPen {
     }
   }
 
-  add(tag, attributes, words = "") {
-    const told = Object.entries(attributes).map(([name, value]) => ` ${name}="${safe(round(value))}"`);
-    this.parts.push(`<${tag}${told.join("")}>${safe(words)}</${tag}>`);
+  add(tag, attributes, text = "") {
+    const written = Object.entries(attributes).map(([name, value]) => ` ${name}="${safe(round(value))}"`);
+    this.parts.push(`<${tag}${written.join("")}>${safe(text)}</${tag}>`);
   }
 
   toString() {
@@ -141,8 +141,8 @@ function round(value) {
   return typeof value === "number" ? Math.round(value * 100) / 100 : value;
 }
 
-// XML knows no control characters, and no halves of characters.
-function safe(words) {
-  const legal = String(words).toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+// XML has no control characters and no lone surrogates.
+function safe(text) {
+  const legal = String(text).toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
   return legal.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

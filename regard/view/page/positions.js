@@ -1,23 +1,30 @@
-// The position codes of a model as heat maps.
+// The position encodings of a model as heat maps.
 
 import { make } from "./dom.js";
 import { heatMap } from "./heat.js";
-import { ask, unpack } from "./source.js";
+import { sharedScale } from "./scale.js";
+import { getJSON, unpack } from "./source.js";
 
 export async function showPositions(place, shown) {
-  const panels = await Promise.all(shown.map(async ({ run, number }) => {
-    const { pictures } = await ask(`api/runs/${number}/positions`);
-    const whole = make("section", { class: "panel" }, make("h3", {}, run.name));
-    if (!pictures.length) whole.append(make("p", {}, "This model has no code of positions: it knows order otherwise, or not at all."));
-    for (const { stack, title, down, across, map } of pictures) {
-      const picture = heatMap({
-        name: "positions", label: `${stack}, ${title}; arrow keys read single numbers`, matrix: unpack(map),
-        down: null, across: null, titles: [down, across], room: 420, from: null,
-      });
-      whole.append(make("p", { class: "faint" }, `${stack}. ${title}`), picture.figure);
-      picture.ask();
-    }
-    return whole;
+  const found = await Promise.all(shown.map(async ({ number }) => {
+    const { pictures } = await getJSON(`api/runs/${number}/positions`);
+    return pictures.map((picture) => ({ ...picture, matrix: unpack(picture.map) }));
   }));
+  // Encodings of the same kind are compared on one scale.
+  const all = found.flat();
+  const scaleOf = (title) => sharedScale(all.filter((one) => one.title === title).map(({ matrix }) => matrix), { min: null, label: "value" });
+  const panels = shown.map(({ run }, number) => {
+    const panel = make("section", { class: "panel" }, make("h3", {}, run.label));
+    if (!found[number].length) panel.append(make("p", {}, "This model has no position encoding to show."));
+    for (const { stack, title, down, across, matrix } of found[number]) {
+      const picture = heatMap({
+        name: "positions", title: stack, label: `${run.label}, ${stack}, ${title}; arrow keys read single values`, matrix,
+        scale: scaleOf(title), down: null, across: null, axes: [down, across], room: 420, square: matrix.rows === matrix.columns,
+      });
+      panel.append(make("p", { class: "faint" }, title), picture.figure);
+      picture.request();
+    }
+    return panel;
+  });
   place.replaceChildren(make("div", { class: "panels" }, ...panels));
 }

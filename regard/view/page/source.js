@@ -1,51 +1,50 @@
-// Where answers come from: the server that gave the page, or the page itself where it was exported as one file.
+// Where data comes from: the server of the page, or the page itself if it was exported as one file.
 
-const kept = document.getElementById("data");
-const answers = kept ? JSON.parse(kept.textContent) : null;
+const embedded = document.getElementById("data");
+const answers = embedded ? JSON.parse(embedded.textContent) : null;
 
 export const isFile = answers !== null;
 
-function address(path, query) {
-  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
-  const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return words ? `${path}?${words}` : path;
+function withQuery(path, query) {
+  const present = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
+  const text = new URLSearchParams(present.map(([name, value]) => [name, String(value)])).toString();
+  return text ? `${path}?${text}` : path;
 }
 
 async function read(response) {
-  const answer = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
+  const answer = await response.json().catch(() => ({ error: `the server answered with status ${response.status}` }));
   if (!response.ok) throw new Error(answer.error || JSON.stringify(answer.detail || answer));
   return answer;
 }
 
-export async function ask(path, query = {}) {
-  const whole = address(path, query);
-  if (!isFile) return read(await fetch(whole));
-  if (!(whole in answers)) throw new Error("this is not in the file");
-  return answers[whole];
+export async function getJSON(path, query = {}) {
+  const address = withQuery(path, query);
+  if (!isFile) return read(await fetch(address));
+  if (!(address in answers)) throw new Error("this file does not contain that; run `regard view` without --export");
+  return answers[address];
 }
 
-export async function recordInput(run, given) {
-  if (isFile) return ask(`api/runs/${run}/record`);
-  const body = JSON.stringify(given);
+export async function recordInput(run, input) {
+  if (isFile) return getJSON(`api/runs/${run}/record`);
   const headers = { "Content-Type": "application/json" };
-  return read(await fetch(`api/runs/${run}/record`, { method: "POST", headers, body }));
+  return read(await fetch(`api/runs/${run}/record`, { method: "POST", headers, body: JSON.stringify(input) }));
 }
 
-const MAX_BYTES = 32 * 2 ** 20; // bytes of a file; a server that refuses more would not read to the end to say so
+const MAX_BYTES = 32 * 2 ** 20; // of a file; checked here because a server that refuses more does not read to the end
 
-// A picture is sent once, and then called by the digest that the server knows it by.
-export async function sendPicture(file) {
+// Uploads an image; the answer has the digest that names it from then on.
+export async function uploadImage(file) {
   if (file.size > MAX_BYTES) {
-    const [size, most] = [file.size, MAX_BYTES].map((bytes) => bytes.toLocaleString("en"));
-    throw new Error(`${file.name}: has ${size} bytes, more than ${most}`);
+    const [size, limit] = [file.size, MAX_BYTES].map((bytes) => bytes.toLocaleString("en"));
+    throw new Error(`${file.name}: has ${size} bytes, more than ${limit}`);
   }
   const headers = { "Content-Type": "application/octet-stream" };
-  return read(await fetch(address("api/images", { name: file.name }), { method: "POST", headers, body: file }));
+  return read(await fetch(withQuery("api/images", { name: file.name }), { method: "POST", headers, body: file }));
 }
 
-// The whole of a head is in a file; a server is asked for the part that is on screen.
-export function askHead(id, look, head, part) {
-  return ask(`api/recordings/${id}/head`, isFile ? { attention: look, head } : { attention: look, head, ...part });
+// A file contains whole heads; a server is asked only for the part that is on screen.
+export function getHead(id, attention, head, part) {
+  return getJSON(`api/recordings/${id}/head`, isFile ? { attention, head } : { attention, head, ...part });
 }
 
 export function unpack({ rows, columns, values }) {

@@ -1,18 +1,18 @@
-// What is shown, kept in the address so that a link leads back to it.
+// The state of the page, kept in the address so that a link leads back to it.
 
 export const EMPTY = {
   view: "", run: 0, with: null, text: "", target: null, row: null, image: null, attention: null, head: null,
   mode: "lines", token: null, over: "steps", groups: null,
 };
-const LONGEST = 60000; // letters of an address
+const MAX_LENGTH = 60000; // characters of an address
 const NUMBERS = ["run", "with", "head"];
 
 export function readState() {
-  const words = new URLSearchParams(location.hash.slice(1));
+  const fields = new URLSearchParams(location.hash.slice(1));
   const state = { ...EMPTY };
   for (const name of Object.keys(EMPTY)) {
-    if (!words.has(name)) continue;
-    const value = words.get(name);
+    if (!fields.has(name)) continue;
+    const value = fields.get(name);
     if (NUMBERS.includes(name)) state[name] = /^\d{1,6}$/.test(value) ? Number(value) : EMPTY[name];
     else if (name === "row") state.row = readRow(value);
     else if (name === "groups") state.groups = readNames(value);
@@ -23,17 +23,17 @@ export function readState() {
 }
 
 function readRow(text) {
-  const row = readWords(text);
+  const row = readStrings(text);
   return row && !Array.isArray(row) ? row : null;
 }
 
 function readNames(text) {
-  const names = readWords(text);
+  const names = readStrings(text);
   return Array.isArray(names) ? names : null;
 }
 
-// What was written as JSON, where all that it holds is text.
-function readWords(text) {
+// A JSON list or object of strings, else null.
+function readStrings(text) {
   try {
     const found = JSON.parse(text);
     return found && typeof found === "object" && Object.values(found).every((one) => typeof one === "string") ? found : null;
@@ -43,11 +43,11 @@ function readWords(text) {
 }
 
 export function writeState(state) {
-  const told = Object.entries(state).filter(([name, value]) => value !== null && value !== EMPTY[name]);
-  const words = told.map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
-  let hash = new URLSearchParams(words).toString();
-  if (hash.length > LONGEST) { // an address of such a length leads nowhere: then without the input
-    hash = new URLSearchParams(words.filter(([name]) => !["text", "target", "row"].includes(name))).toString();
+  const present = Object.entries(state).filter(([name, value]) => value !== null && value !== EMPTY[name]);
+  const fields = present.map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
+  let hash = new URLSearchParams(fields).toString();
+  if (hash.length > MAX_LENGTH) { // browsers refuse longer addresses: leave out the input
+    hash = new URLSearchParams(fields.filter(([name]) => !["text", "target", "row"].includes(name))).toString();
   }
   if (location.hash.slice(1) !== hash) history.replaceState(null, "", hash ? `#${hash}` : "#");
 }

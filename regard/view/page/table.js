@@ -1,7 +1,8 @@
-// A table: the cells of a row to change, what is predicted of it, and the known rows and columns that it rests on.
+// A table: a row whose cells can be edited, its prediction, and the training rows and columns behind the prediction.
 
-import { make, say } from "./dom.js";
-import { savingTable } from "./picture.js";
+import { make, setStatus } from "./dom.js";
+import { formatNumber, formatPercent } from "./numbers.js";
+import { saveTableButton } from "./picture.js";
 import { isFile } from "./source.js";
 
 const PAUSE = 250; // milliseconds after the last key
@@ -23,85 +24,83 @@ function fields(run, state, cells) {
   const row = state.row || firstRow(run);
   let timer = 0;
   const inputs = run.columns.map((column) => [column.name, field(column, row[column.name] ?? "")]);
-  const told = () => Object.fromEntries(inputs.map(([name, input]) => [name, input.value]));
+  const read = () => Object.fromEntries(inputs.map(([name, input]) => [name, input.value]));
   const labels = inputs.map(([name, input], place) => {
     input.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => cells(told()), PAUSE);
+      timer = setTimeout(() => cells(read()), PAUSE);
     });
-    const seen = run.columns[place].range;
-    return make("label", { title: seen }, make("span", {}, name), input);
+    return make("label", { title: run.columns[place].range }, make("span", {}, name), input);
   });
-  return make("section", { "aria-label": "Cells" }, make("h2", {}, isFile ? "A row" : "A row: change a cell, and see the prediction move"),
-    make("div", { class: "cells" }, ...labels));
+  const title = isFile ? "Row" : "Row: edit a cell to update the prediction";
+  return make("section", { "aria-label": "Cells" }, make("h2", {}, title), make("div", { class: "cells" }, ...labels));
 }
 
 function field(column, value) {
   if (column.choices.length) {
-    const words = column.choices.includes(value) || value === "" ? column.choices : [value, ...column.choices];
-    const options = ["", ...words].map((one) => make("option", { value: one, selected: one === value }, one || "(unknown)"));
+    const choices = column.choices.includes(value) || value === "" ? column.choices : [value, ...column.choices];
+    const options = ["", ...choices].map((one) => make("option", { value: one, selected: one === value }, one || "(missing)"));
     return make("select", { name: column.name, disabled: isFile }, ...options);
   }
-  const input = make("input", { name: column.name, readonly: isFile, placeholder: column.range || "unknown" });
+  const input = make("input", { name: column.name, readonly: isFile, placeholder: column.range || "missing" });
   if (column.kind === "number") input.setAttribute("inputmode", "decimal");
   input.value = value;
   return input;
 }
 
-function panel(run, rest, before, count) {
-  const whole = make("section", { class: "panel", "data-picture": "explanation" }, count > 1 ? make("h3", {}, run.name) : null);
-  whole.append(make("p", { class: "answer" }, rest.summary));
-  if (before && before.summary !== rest.summary) {
-    whole.append(make("p", { class: "moved" }, `before: ${before.summary}`));
-    say(rest.summary);
+function panel(run, explanation, before, count) {
+  const section = make("section", { class: "panel", "data-picture": "explanation" }, count > 1 ? make("h3", {}, run.label) : null);
+  section.append(make("p", { class: "answer" }, explanation.summary));
+  if (before && before.summary !== explanation.summary) {
+    section.append(make("p", { class: "moved" }, `before: ${before.summary}`));
+    setStatus(explanation.summary);
   }
-  if (rest.probabilities.length) {
-    const told = rest.probabilities.map(([name, value]) => make("li", {}, `${name}: ${fine(value)}${moved(before, name, value)}`));
-    whole.append(make("ul", { class: "probabilities", "aria-label": "probabilities" }, ...told));
+  if (explanation.probabilities.length) {
+    const items = explanation.probabilities.map(([name, value]) => make("li", {}, `${name}: ${formatNumber(value)}${moved(before, name, value)}`));
+    section.append(make("ul", { class: "inline", "aria-label": "probabilities" }, ...items));
   }
-  whole.append(...rest.notes.map((note) => make("p", { class: "note" }, note)));
-  if (rest.rows.length) whole.append(columnsTable(rest), rowsTable(rest));
-  return whole;
+  section.append(...explanation.notes.map((note) => make("p", { class: "note" }, note)));
+  if (explanation.rows.length) section.append(columnsTable(explanation), rowsTable(explanation));
+  return section;
 }
 
 function moved(before, name, value) {
-  const was = before?.probabilities.find(([other]) => other === name)?.[1];
-  if (was === undefined || Math.abs(was - value) < 1e-6) return "";
-  return value > was ? ` ▲ from ${fine(was)}` : ` ▼ from ${fine(was)}`;
+  const previous = before?.probabilities.find(([other]) => other === name)?.[1];
+  if (previous === undefined || formatNumber(previous) === formatNumber(value)) return "";
+  return `${value > previous ? " ▲" : " ▼"} from ${formatNumber(previous)}`;
 }
 
-// More digits than elsewhere: a changed cell may move little.
-function fine(value) {
-  return String(Number(value.toPrecision(5)));
+function rowsTable(explanation) {
+  const names = ["row", "weight", explanation.target, ...explanation.names];
+  const largest = explanation.rows[0][1] || 1;
+  const body = explanation.rows.map(([number, weight, target, cells]) => make("tr", {},
+    make("td", { class: "number" }, String(number)), make("td", { class: "weight" }, bar(weight, largest), ` ${formatPercent(weight)}`),
+    make("td", {}, target), ...cells.map((cell, place) => make("td", { class: sameClass(explanation, place, cell) }, cell))));
+  const lines = explanation.rows.map(([number, weight, target, cells]) => [number, weight, target, ...cells]);
+  const uniform = `Of ${formatNumber(explanation.context_rows)} training rows; uniform weight would be ${formatPercent(1 / Math.max(1, explanation.context_rows))}. `
+    + "Cells equal to those of the row are highlighted.";
+  const head = make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name))));
+  return make("div", {}, make("h2", {}, "Training rows with the largest weight in this prediction"),
+    make("p", { class: "faint" }, uniform),
+    make("div", { class: "scroll" }, make("table", { class: "plain" }, head, make("tbody", {}, ...body))),
+    saveTableButton("rows", [names, ...lines]));
 }
 
-function rowsTable(rest) {
-  const head = ["row", "weight", rest.target, ...rest.names].map((name) => make("th", { scope: "col" }, name));
-  const most = rest.rows[0][1] || 1;
-  const body = rest.rows.map(([number, weight, target, cells]) => make("tr", {},
-    make("td", { class: "number" }, String(number)), make("td", {}, bar(weight, most), ` ${weight.toFixed(4)}`),
-    make("td", {}, target), ...cells.map((cell, place) => make("td", { class: same(rest, place, cell) }, cell))));
-  const lines = rest.rows.map(([number, weight, target, cells]) => [number, weight, target, ...cells]);
-  return make("div", {}, make("h2", {}, "Known rows that it rests on"),
-    make("div", { class: "scroll" }, make("table", { class: "plain" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body))),
-    savingTable("rows", [["row", "weight", rest.target, ...rest.names], ...lines]));
+function sameClass(explanation, place, cell) {
+  return explanation.input.row && explanation.input.row[explanation.names[place]] === cell ? "same" : null;
 }
 
-// Cells that are those of the row that is asked.
-function same(rest, place, cell) {
-  return rest.input.row && rest.input.row[rest.names[place]] === cell ? "same" : null;
+function columnsTable(explanation) {
+  const largest = explanation.columns[0]?.[1] || 1;
+  const body = explanation.columns.map(([name, weight]) => make("tr", {},
+    make("th", { scope: "row" }, name), make("td", { class: "weight" }, bar(weight, largest), ` ${formatPercent(weight)}`)));
+  return make("div", {}, make("h2", {}, "Important columns"),
+    make("p", { class: "faint" }, "How much the prediction changes without the column, as a share of all changes."),
+    make("table", { class: "plain" }, make("tbody", {}, ...body)), saveTableButton("columns", [["column", "weight"], ...explanation.columns]));
 }
 
-function columnsTable(rest) {
-  const most = rest.columns[0]?.[1] || 1;
-  const body = rest.columns.map(([name, weight]) => make("tr", {},
-    make("th", { scope: "row" }, name), make("td", {}, bar(weight, most), ` ${(100 * weight).toFixed(1)} %`)));
-  return make("div", {}, make("h2", {}, "Columns that mattered: how far the prediction moves without them"),
-    make("table", { class: "plain" }, make("tbody", {}, ...body)), savingTable("columns", [["column", "weight"], ...rest.columns]));
-}
-
-function bar(value, most) {
+function bar(value, largest) {
   const element = make("span", { class: "bar", "aria-hidden": "true" });
-  element.style.width = `${Math.max(1, (120 * value) / most)}px`;
+  element.style.width = `${Math.max(1, (120 * value) / largest)}px`;
   return element;
 }
