@@ -29,6 +29,7 @@ from regard.tasks.pretrain_tables.recipe import in_context_tables
 from regard.tasks.recording import ViewInput
 from regard.tasks.summarise.recipe import summariser
 from regard.tasks.table.recipe import table_npt
+from regard.tasks.tag.recipe import tagger
 from regard.tasks.translate.recipe import translator
 from regard.tasks.union import AnyTask
 from tests.golden import inputs
@@ -81,6 +82,16 @@ def labelled(folder: Path) -> Case:
     return Case(plan, ["the cat at night.", "a dog"], 2, (file,), ViewInput("the cat"))
 
 
+def tagged(folder: Path) -> Case:
+    """Sentences with a label for each word: whether it is long or short."""
+    file = folder / "words.txt"
+    lines = [[f"{word}\t{'long' if len(word) > 4 else 'short'}" for word in s.split()] for s in inputs.sentences(24, 3)]
+    file.write_text("\n\n".join("\n".join(sentence) for sentence in lines) + "\n", encoding="utf-8")
+    tokenizer = {"kind": "BPE", "vocab": 300}
+    plan = small(tagger((str(file),), (str(file),)), training__batch_size=8, data__tokenizer=tokenizer)
+    return Case(plan, ["the cat sees", ["a", "dog"]], 2, (str(file),), ViewInput("the cat sees"))
+
+
 def images(folder: Path) -> Case:
     place = inputs.images(folder, 24)
     some = sorted(place.glob("*/*.png"))[:2]
@@ -108,6 +119,7 @@ CASES: dict[str, Callable[[Path], Case]] = {
     "LanguageModel": lambda folder: running_text(folder, language_model, "the cat"),
     "MaskedLM": lambda folder: running_text(folder, masked_lm, "the [MASK] sees"),
     "Classify": labelled,
+    "Tag": tagged,
     "ClassifyImages": images,
     "MaskedCells": table,
     "InContextTables": synthetic_tables,
