@@ -29,7 +29,7 @@ def a_run(config=None) -> Run:  # type: ignore[no-untyped-def]
     if isinstance(config, Transformer):  # never a special token, which no text could show
         unheard = [token for token in range(5) if token != tokenizer.end]
         model.embedding.head_bias.data[unheard] = -1e9
-    return Run(Path("nowhere"), config, model, Translate(), tokenizer)
+    return Run(Path("nowhere"), config, model, tokenizer=tokenizer, task=Translate())
 
 
 def test_a_text_scores_what_its_words_do_one_after_the_other():
