@@ -14,7 +14,7 @@ WORDS = {
     "bleu_lower": "BLEU, lower-cased", "chrf": "chrF", "macro_f1": "macro-F1", "rouge1": "ROUGE-1",
     "rouge2": "ROUGE-2", "rougeL": "ROUGE-L",
 }  # fmt: skip
-NOT_SCORES = {"step", "seconds", "speed", "lr_multiplier", "rate", "lr_adamw", "skipped"}
+NOT_SCORES = {"step", "seconds", "speed", "lr_multiplier", "lr", "lr_adamw", "skipped"}
 
 
 def describe_run(path: Path) -> str:

@@ -26,7 +26,7 @@ MEASURED = ("torch", "numpy", "scikit-learn", "pandas", "pyarrow", "tokenizers",
 class Finding:
     about: str
     state: State
-    told: str
+    message: str
 
 
 def examine(folder: Path = Path()) -> list[Finding]:
@@ -48,7 +48,7 @@ def as_lines(findings: list[Finding], columns: int = 0) -> Iterator[str]:
     """A line each; on a screen of so many columns, what does not fit hangs below its beginning."""
     width = max(len(one.about) for one in findings)
     for one in findings:
-        line, hang = f"{one.state:<7} {one.about:<{width}}  {one.told}", " " * (width + 10)
+        line, hang = f"{one.state:<7} {one.about:<{width}}  {one.message}", " " * (width + 10)
         yield fill(line, columns, subsequent_indent=hang, break_long_words=False) if columns > 2 * len(hang) else line
 
 
@@ -80,12 +80,12 @@ def _threads(_: Path) -> tuple[State, str]:
     import torch
 
     threads, cores, policy = torch.get_num_threads(), usable_cores(), os.environ.get("OMP_WAIT_POLICY", "")
-    told = f"{threads} of {cores} usable cores, OMP_WAIT_POLICY={policy or 'unset'}"
+    message = f"{threads} of {cores} usable cores, OMP_WAIT_POLICY={policy or 'unset'}"
     if threads < cores:
-        return "hint", f"{told}: OMP_NUM_THREADS={cores} would use them all"
+        return "hint", f"{message}: OMP_NUM_THREADS={cores} would use them all"
     if policy.lower() != "passive":
-        return "hint", f"{told}: with passive, training is several times faster beside other programs"
-    return "ok", told
+        return "hint", f"{message}: with passive, training is several times faster beside other programs"
+    return "ok", message
 
 
 def _device(_: Path) -> tuple[State, str]:
@@ -101,10 +101,10 @@ def _device(_: Path) -> tuple[State, str]:
 def _bfloat16(_: Path) -> tuple[State, str]:
     device = best_device()
     gain = _seconds("float32", device) / _seconds("bfloat16", device)
-    told = f"products of {SIDE} × {SIDE} take 1/{gain:.1f} of the time in float32 on {device}"
+    message = f"products of {SIDE} × {SIDE} take 1/{gain:.1f} of the time in float32 on {device}"
     if has_fast_bfloat16(device):
-        return "ok", told
-    return "hint", f"{told}; without instructions for it training stays in float32, at about half the speed"
+        return "ok", message
+    return "hint", f"{message}; without instructions for it training stays in float32, at about half the speed"
 
 
 def _seconds(kind: str, device: str) -> float:
@@ -146,10 +146,10 @@ def _page(_: Path) -> tuple[State, str]:
 
 def _disk(folder: Path) -> tuple[State, str]:
     free, place = shutil.disk_usage(folder).free, folder.resolve()
-    told = f"{free / 2**30:.1f} GiB free in {place}"
+    message = f"{free / 2**30:.1f} GiB free in {place}"
     if not os.access(place, os.W_OK):
-        return "hint", f"{told}, which is not writable: name another folder with --out"
-    return ("hint", f"{told}: checkpoints of large models may not fit") if free < LITTLE_DISK else ("ok", told)
+        return "hint", f"{message}, which is not writable: name another folder with --out"
+    return ("hint", f"{message}: checkpoints of large models may not fit") if free < LITTLE_DISK else ("ok", message)
 
 
 def _browser(_: Path) -> tuple[State, str]:

@@ -1,5 +1,6 @@
 """What every test starts from: shapes that are checked, one thread, its own seed, no network."""
 
+import logging
 import os
 import zlib
 from collections.abc import Iterator
@@ -30,6 +31,23 @@ hypothesis.settings.load_profile("regard")
 def _seed(request: pytest.FixtureRequest) -> None:
     """Each test draws its own random numbers, the same ones whatever runs before it."""
     torch.manual_seed(zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture
+def notes() -> Iterator[list[str]]:
+    """The messages that the library logs, for tests that call it without the command line."""
+    logger, messages = logging.getLogger("regard"), list[str]()
+
+    class Collect(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            messages.append(record.getMessage())
+
+    handler, level = Collect(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield messages
+    logger.removeHandler(handler)
+    logger.setLevel(level)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -34,6 +34,7 @@ from regard.tables.network import scratch
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.in_context_loss import MIN_PROBABILITY
 from regard.tables.network.scratch import NPTPredictor
+from tests.helpers import patience
 from tests.tables.conftest import write_tiny_reader
 
 ESTIMATORS = [NPTClassifier, NPTRegressor]
@@ -611,7 +612,7 @@ def test_the_time_limit_is_kept(mode: str, limit: float):
     table = np.random.default_rng(0).normal(size=(400, 10))
     began = time.monotonic()
     NPTRegressor(mode=mode, time_limit=limit, members=2, random_state=0).fit(table, table[:, 0])
-    assert time.monotonic() - began < 1.5 * limit + 3  # one step and what surrounds it, on a busy machine
+    assert time.monotonic() - began < 1.5 * limit + patience(3)  # one step and what surrounds it
 
 
 def test_trained_quantiles_cover_what_was_never_learned():
