@@ -83,7 +83,7 @@ def card(legs: list[Leg], parameters: int) -> str:
   {prior.min_rows} to {prior.max_rows} rows, up to {prior.max_columns} columns and {prior.max_classes} classes,
   {prior.regression:.0%} with a numeric target
 - loss: mean negative log-likelihood of a class in nats; of a number pinball and squared error, standardised
-- weights: an exponential moving average over the last steps (decay {config["training"]["average"]})
+- weights: an exponential moving average over the last steps (decay {config["training"]["ema"]})
 {scores()}"""
 
 

@@ -43,6 +43,23 @@ def _notes() -> Iterator[None]:
     logger.setLevel(logging.NOTSET)
 
 
+@pytest.fixture
+def notes() -> Iterator[list[str]]:
+    """The messages that the library logs, for tests that call it without the command line."""
+    logger, messages = logging.getLogger("regard"), list[str]()
+
+    class Collect(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            messages.append(record.getMessage())
+
+    handler, level = Collect(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield messages
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _write_little() -> Iterator[None]:
     """An untrained model does not know when to end: where no test says how long, its texts end early.

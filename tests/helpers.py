@@ -1,5 +1,8 @@
 """What several tests share: the variants of a union, small configs of each, random inputs, and comparisons."""
 
+import os
+import subprocess
+import time
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -52,6 +55,28 @@ SMALL: dict[type, list[Any]] = {
     T5Bias: [T5Bias(count=8, far=20)],
     Experts: [Experts(count=4, active=2)],
 }
+
+LONGEST_WAIT = 1500.0  # seconds; below the limit of pytest itself
+
+
+def patience(seconds: float) -> float:
+    """How long to wait for what takes at most `seconds` on an idle machine: much longer, and more on a busy one.
+
+    It decides when to give up on something that hangs, never whether something was fast enough.
+    """
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return min(5 * seconds * max(1.0, load), LONGEST_WAIT)
+
+
+def wait_until(
+    done: Callable[[], bool], process: subprocess.Popen[Any] | None = None, *, seconds: float = 60.0
+) -> None:
+    """Wait for a condition; fails if `process` ends first, or if nothing happens for very long."""
+    deadline = time.monotonic() + patience(seconds)
+    while not done():
+        assert process is None or process.poll() is None, "the process ended by itself"
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.05)
 
 
 def variants(union: Any) -> list[type]:
@@ -133,10 +158,10 @@ def bias_of(code: nn.Module | None) -> Any:
     return None if code is None else code.bias(Positions.counting(1))
 
 
-def gradients(found: Tensor, inputs: list[Tensor]) -> list[Tensor]:
-    """The gradients of one fixed random mixture of all that was found."""
-    mixture = torch.randn(found.shape, generator=torch.Generator().manual_seed(1), dtype=found.dtype)
-    return list(torch.autograd.grad((found * mixture).sum(), inputs))
+def gradients(output: Tensor, inputs: list[Tensor]) -> list[Tensor]:
+    """The gradients of one fixed random mixture of all outputs."""
+    mixture = torch.randn(output.shape, generator=torch.Generator().manual_seed(1), dtype=output.dtype)
+    return list(torch.autograd.grad((output * mixture).sum(), inputs))
 
 
 def random_heads(length: int, generator: torch.Generator | None = None) -> list[int]:

@@ -12,7 +12,6 @@ import torch
 
 from regard.cli import main
 from regard.core.errors import UserError
-from regard.interop import load
 from regard.models import GPT
 from regard.parts import RMSNorm, SwiGLU
 from regard.tasks import load_run, save_run
@@ -38,13 +37,13 @@ def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_help_answers_at_once():
-    """In 0.3 s or, on a slow machine, in twice what the libraries of the command line take by themselves."""
+    """In 0.3 s or, on a slow machine, in thrice what the libraries of the command line take by themselves."""
     libraries = [sys.executable, "-c", "import cyclopts, rich.console, rich.table, rich.panel"]
     times = {"help": [], "libraries": []}
-    for _ in range(5):
+    for _ in range(3):
         times["help"].append(processor_seconds([sys.executable, "-m", "regard", "--help"]))
         times["libraries"].append(processor_seconds(libraries))
-    assert min(times["help"]) < max(0.3, 2 * min(times["libraries"])), times
+    assert min(times["help"]) < max(0.3, 3 * min(times["libraries"])), times
 
 
 def processor_seconds(command: list[str]) -> float:
@@ -55,9 +54,11 @@ def processor_seconds(command: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def test_help_does_not_import_torch():
-    code = "import sys, regard.cli; assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+def test_help_imports_nothing_heavy():
+    code = "import sys, regard.cli; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"torch", "numpy", "pandas", "sklearn", "matplotlib", "PIL", "fastapi", "tokenizers", "pyarrow"}
+    assert not heavy & set(done.stdout.split())
 
 
 def test_every_verb_stands_in_one_panel_of_the_help(capsys: pytest.CaptureFixture):
@@ -68,11 +69,11 @@ def test_every_verb_stands_in_one_panel_of_the_help(capsys: pytest.CaptureFixtur
     assert sorted(placed) == sorted(set(app) - {"-h"})
     with pytest.raises(SystemExit):
         main(["--help"])
-    told = capsys.readouterr().out
-    assert [told.index(title) for title in PANELS] == sorted(told.index(title) for title in PANELS)
-    assert "False" not in told
+    page = capsys.readouterr().out
+    assert [page.index(title) for title in PANELS] == sorted(page.index(title) for title in PANELS)
+    assert "False" not in page
     verbs = [verb for title, own in PANELS.items() if title != "Options" for verb in own]
-    places = [told.index(f"│ {verb} ") for verb in verbs]
+    places = [page.index(f"│ {verb} ") for verb in verbs]
     assert places == sorted(places), "in the order of a day, not of the alphabet"
 
 
@@ -80,14 +81,14 @@ def test_help_breaks_lines_where_the_screen_ends_and_speaks_of_settings_only_whe
     capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("COLUMNS", "300")
-    for words, told in (
+    for words, message in (
         ("evaluate", "or for a translator two parallel files or one of pairs; a summariser"),
         ("doctor", ""),
     ):
         with pytest.raises(SystemExit):
             main([words, "--help"])
         page = capsys.readouterr().out
-        assert told in page
+        assert message in page
         assert "dotted options" not in page
 
 
@@ -144,11 +145,11 @@ def test_a_mistake_is_one_line_that_names_it(
 ):
     with pytest.raises(SystemExit) as ended:
         main(words)
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert ended.value.code == code
-    assert told.startswith("regard: ")
-    assert told.count("\n") == 1
-    assert expected in told
+    assert output.startswith("regard: ")
+    assert output.count("\n") == 1
+    assert expected in output
     assert not list(tmp_path.iterdir()), "nothing is left behind"
 
 
@@ -174,12 +175,12 @@ def test_translate_reads_lines_and_writes_as_many(
 def test_a_byte_order_mark_is_no_part_of_the_first_line(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
-    told = []
+    output = []
     for mark in (b"", b"\xef\xbb\xbf"):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(mark + b"3 mai 2020\n")))
         assert regard_here("translate", run) == 0
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1]
+        output.append(capsys.readouterr().out)
+    assert output[0] == output[1]
 
 
 def test_bytes_that_are_not_text_are_named_by_line(
@@ -196,7 +197,7 @@ def test_a_reader_who_leaves_early_is_no_error(run: Path):
     """With buffered output, as everywhere but under test: the pipe breaks only when it is flushed."""
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     python = f"{sys.executable} -m regard"
-    words = f"yes '3 mai 2020' | head -50 | {python} translate {run} --longest 12 | true; echo ${{PIPESTATUS[2]}}"
+    words = f"yes '3 mai 2020' | head -50 | {python} translate {run} --max-tokens 12 | true; echo ${{PIPESTATUS[2]}}"
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, env=buffered)
     assert (done.stdout, done.stderr) == ("0\n", "")
     full = subprocess.run(["bash", "-c", f"{python} show {run} > /dev/full"], capture_output=True, text=True)
@@ -210,12 +211,13 @@ def test_names_with_brackets_are_only_names(tmp_path: Path):
     assert ended.value.code == 0
 
 
-def test_show_tells_what_a_run_is(run: Path, capsys: pytest.CaptureFixture):
+def test_show_describes_a_run(run: Path, capsys: pytest.CaptureFixture):
     assert regard_here("show", run) == 0
-    told = capsys.readouterr().out
-    assert "Transformer" in told
-    assert "parameters" in told
-    assert "validation loss" in told
+    output = capsys.readouterr().out
+    assert "Transformer" in output
+    assert "parameters" in output
+    assert "validation loss" in output
+    assert not [line for line in output.splitlines() if line.startswith("lr")], "settings are no scores"
 
 
 def test_show_settings_prints_a_config_that_can_be_read_back(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -265,6 +267,6 @@ def test_export_writes_what_transformers_loads(tmp_path: Path, capsys: pytest.Ca
     tokens = torch.tensor(tokenizer.encode(["not to be"]))
     with torch.no_grad():
         assert torch.allclose(theirs(tokens).logits, model(tokens), atol=1e-5)
-        assert torch.allclose(load(tmp_path / "hf").model(tokens), model(tokens), atol=1e-6)
+        assert torch.allclose(load_run(tmp_path / "hf").model(tokens), model(tokens), atol=1e-6)
     with pytest.raises(SystemExit):
         main(["export", str(tmp_path / "run"), "--to", "huggingface", "--out", str(tmp_path / "hf")])

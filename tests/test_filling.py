@@ -14,7 +14,6 @@ import torch.nn.functional as F
 
 from regard.core.errors import ConfigError, UserError
 from regard.data.text.masked import MaskedWindows
-from regard.interop import load
 from regard.models import BERT, ClassifierHead
 from regard.parts import Rotary
 from regard.store import RunFolder, read_config, read_metrics
@@ -31,15 +30,15 @@ SENTENCES = [
     "two birds sang from that tree.", "my fish swims under some bridge.",
 ]  # fmt: skip
 SMALL = ["--training.batch_size=8", "--model.width=32", "--model.heads=2", "--model.layers=2", "--data.length=16"]
-QUICK = ["--training.schedule.warmup=10", "--model.dropout=0", "--task.share=0.3"]
+QUICK = ["--training.schedule.warmup=10", "--model.dropout=0", "--task.fraction=0.3"]
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sentences that can be learned by heart, in all orders: what a gap holds is told by its own sentence."""
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
-    dice = torch.Generator().manual_seed(0)
-    order = torch.randint(len(SENTENCES), (600,), generator=dice).tolist()
+    rng = torch.Generator().manual_seed(0)
+    order = torch.randint(len(SENTENCES), (600,), generator=rng).tolist()
     path.write_text("".join(SENTENCES[number] + "\n" for number in order))
     return path
 
@@ -71,23 +70,23 @@ def test_it_fills_what_it_has_learned_by_heart(run: Path):
 def test_guesses_are_probabilities_in_order_and_do_not_depend_on_the_batch(run: Path):
     loaded = load_run(run)
     lines = ["the cat [MASK] on the mat.", "no gap", "[MASK] dog lay [MASK] his basket."]
-    found = loaded.guesses(lines, 3)
-    assert [len(gaps) for gaps in found] == [1, 0, 2]
-    assert [gaps[0][0].word for gaps in found if gaps] == ["sat", "a"]
-    everything = loaded.guesses(lines[:1], 10_000)[0][0]
-    chances = [guess.chance for guess in everything]
-    assert chances == sorted(chances, reverse=True)
-    assert sum(chances) == pytest.approx(1, abs=1e-4)
-    assert chances[:3] == pytest.approx([guess.chance for guess in found[0][0]], abs=1e-5)
+    result = loaded.candidates(lines, 3)
+    assert [len(masks) for masks in result] == [1, 0, 2]
+    assert [masks[0][0].word for masks in result if masks] == ["sat", "a"]
+    everything = loaded.candidates(lines[:1], 10_000)[0][0]
+    probabilities = [guess.probability for guess in everything]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) == pytest.approx(1, abs=1e-4)
+    assert probabilities[:3] == pytest.approx([guess.probability for guess in result[0][0]], abs=1e-5)
 
 
 def test_the_command_prints_lines_or_a_table(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
     text = "the cat [MASK] on the mat.\nno gap\na dog [MASK] in [MASK] basket."
     with_input(monkeypatch, text)
     assert regard("fill", run) == 0
-    told = capsys.readouterr()
-    assert told.out == "the cat sat on the mat.\nno gap\na dog lay in his basket.\n"
-    assert told.err == "1 of 3 lines have no [MASK]: nothing to fill in there\n"
+    output = capsys.readouterr()
+    assert output.out == "the cat sat on the mat.\nno gap\na dog lay in his basket.\n"
+    assert output.err == "1 of 3 lines have no [MASK]: nothing to fill in there\n"
     with_input(monkeypatch, text)
     assert regard("fill", run, "--nbest", "2") == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
@@ -108,14 +107,14 @@ def test_scores_are_the_same_every_time_and_in_every_way(
     assert last["perplexity"] == pytest.approx(math.exp(last["loss"]))
     assert last["accuracy"] > 0.6, "of all that one word in three leaves open"
     assert "accuracy" in (run / "card.md").read_text()
-    told = []
+    output = []
     for _ in range(2):
         assert regard("evaluate", run, corpus, "--json") == 0
-        told.append(json.loads(capsys.readouterr().out))
-    assert told[0] == told[1]
-    assert told[0]["protocol"] == "30% of the words hidden, the same ones every time, in windows of 16 tokens"
-    assert told[0]["hidden"] > 1000
-    assert 0 <= told[0]["loss"] < 1
+        output.append(json.loads(capsys.readouterr().out))
+    assert output[0] == output[1]
+    assert output[0]["protocol"] == "30% of the words masked, the same ones every time, in windows of 16 tokens"
+    assert output[0]["masked"] > 1000
+    assert 0 <= output[0]["loss"] < 1
 
 
 def test_scores_agree_with_brute_force_over_all_places():
@@ -126,11 +125,11 @@ def test_scores_agree_with_brute_force_over_all_places():
     nats, right, count = 0.0, 0, 0
     with torch.no_grad():
         for batch in data.once():
-            chances = model(batch.tokens, batch.valid).log_softmax(-1)
+            probabilities = model(batch.tokens, batch.valid).log_softmax(-1)
             for row, column in batch.counted.nonzero().tolist():
                 place, answer = int(batch.chosen[row, column]), int(batch.answer[row, column])
-                nats -= float(chances[row, place, answer])
-                right += int(chances[row, place].argmax()) == answer
+                nats -= float(probabilities[row, place, answer])
+                right += int(probabilities[row, place].argmax()) == answer
                 count += 1
     scores = masked_lm_scores(model, data)
     assert scores["loss"] == pytest.approx(nats / count, abs=1e-5)
@@ -208,15 +207,15 @@ def test_words_of_another_librarys_bert_are_its_own(tmp_path: Path):
     model.save_pretrained(tmp_path)
     theirs.save_pretrained(tmp_path)
 
-    run = load(tmp_path)
+    run = load_run(tmp_path)
     begin = [word for word in words[5:] if word != "##s"]
     for text, first in (("the cat [MASK] on the mats.", begin), ("the cat[MASK] on the mats.", words[5:])):
-        [[guesses]] = run.guesses([text], 100)
+        [[guesses]] = run.candidates([text], 100)
         read = theirs(text, return_tensors="pt")
         with torch.no_grad():
-            chances = model(**read).logits[0, 3].softmax(-1)
-        known = {word: float(chances[words.index(word)]) for word in first}
-        expected = {word: chance / sum(known.values()) for word, chance in known.items()}
+            probabilities = model(**read).logits[0, 3].softmax(-1)
+        known = {word: float(probabilities[words.index(word)]) for word in first}
+        expected = {word: probability / sum(known.values()) for word, probability in known.items()}
         assert dict(guesses) == pytest.approx(expected, abs=1e-5), "after a space nothing goes on with the word before"
         best = max(expected, key=expected.__getitem__)
         assert run.fill([text]) == [text.replace("[MASK]", best.removeprefix("##"))]
@@ -228,7 +227,7 @@ def test_words_of_another_librarys_bert_are_its_own(tmp_path: Path):
         ["--data.tokenizer=WordPiece", "--data.tokenizer.vocab=100"],
         ["--data.tokenizer=Characters"],
         ["--model.position=Learned"],
-        ["--model.wiring=PostNorm", "--task.share=0.5"],
+        ["--model.wiring=PostNorm", "--task.fraction=0.5"],
         ["--training.accumulation=2"],
     ],
 )
@@ -240,18 +239,18 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [(["--model=GPT"], "fills in no words; choose BERT"), (["--model.head=NoHead"], "fills in no words"),
-     (["--task.share=0"], "share: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
+     (["--task.fraction=0"], "task.fraction: must be above 0"), (["--data.length=2"], "length: must be at least 3"),
      (["--data.tokenizer.vocab=3"], "must be at least")],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_one_line(
-    more: list[str], told: str, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+    more: list[str], message: str, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     words = [word for word in SMALL if not more[0].startswith("--model=") or "model" not in word]
     assert regard("train", "fill", "--data", corpus, "--out", tmp_path / "x", *words, *more, "--steps=3") == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
@@ -260,19 +259,19 @@ def test_other_runs_fill_in_nothing(tmp_path: Path):
     tokenizer = WordPiece(vocab=30).train(["a b c"])
     labels = BERT(vocab=tokenizer.vocab, width=16, layers=1, head=ClassifierHead(2))
     save_run(tmp_path / "labels", labels, labels.build(), tokenizer=tokenizer)
-    with pytest.raises(UserError, match="was not trained to fill in words"):
+    with pytest.raises(UserError, match="has no 'fill': its task is Classify"):
         load_run(tmp_path / "labels").fill(["[MASK]"])
     words = BERT(vocab=tokenizer.vocab, width=16, layers=1)
     save_run(tmp_path / "words", words, words.build())
     with pytest.raises(UserError, match="fills in tokens but no words"):
-        load_run(tmp_path / "words").guesses(["[MASK]"])
+        load_run(tmp_path / "words").candidates(["[MASK]"])
     with pytest.raises(ConfigError):
-        MaskedLM(share=1.0)
+        MaskedLM(fraction=1.0)
 
 
-def test_the_recipe_keeps_what_it_was_told(run: Path):
+def test_the_run_keeps_the_settings_of_its_task(run: Path):
     assert read_config(run)["task"] == {
-        "kind": "FillMasked",
-        "share": 0.3,
+        "kind": "MaskedLM",
+        "fraction": 0.3,
         "length": read_config(run)["data"]["length"],
     }

@@ -14,6 +14,7 @@ from regard.store import read_metrics
 from regard.tasks import load_run, save_run
 from regard.text import Bytes
 from tests.command import regard
+from tests.train.tiny import save_untrained
 
 SMALL = [
     "--steps=6",
@@ -74,24 +75,24 @@ def test_generating_streams_stops_and_repeats(run: Path):
 
 
 def test_the_command_writes_the_prompt_and_what_follows(run: Path, capsys: pytest.CaptureFixture):
-    assert regard("generate", run, "--prompt", "to be", "--tokens", "20", "--temperature", "0") == 0
-    told = capsys.readouterr().out
-    assert told.startswith("to be")
-    assert told.endswith("\n")
-    assert regard("generate", run, "--prompt", "to be", "--tokens", "0") == 2
+    assert regard("generate", run, "--prompt", "to be", "--max-tokens", "20", "--temperature", "0") == 0
+    output = capsys.readouterr().out
+    assert output.startswith("to be")
+    assert output.endswith("\n")
+    assert regard("generate", run, "--prompt", "to be", "--max-tokens", "0") == 2
     assert regard("generate", run, "--prompt", "to be", "--stop", "") == 2
     assert capsys.readouterr().out == "", "a mistake is found before anything is written"
     assert regard("generate", run, "--top-p", "2") == 2
 
 
-def test_what_the_model_never_saw_is_told(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
-    assert regard("generate", run, "--prompt", "to Ж", "--tokens", "3") == 0
+def test_tokens_that_never_occurred_in_training_are_noted(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert regard("generate", run, "--prompt", "to Ж", "--max-tokens", "3") == 0
     assert "note: 1 of 4 tokens of the prompt never occur" in capsys.readouterr().err
     (tmp_path / "x.txt").write_text("ЖЖЖЖ" * 20)
     assert regard("evaluate", run, tmp_path / "x.txt", "--json") == 0
-    told = capsys.readouterr()
-    assert "note: 80 of 80 tokens" in told.err
-    scores = json.loads(told.out)
+    output = capsys.readouterr()
+    assert "note: 80 of 80 tokens" in output.err
+    scores = json.loads(output.out)
     assert scores["bits_per_character"] == pytest.approx(scores["loss"] / 0.6931472, rel=1e-4)
 
 
@@ -99,24 +100,24 @@ def test_what_has_no_meaning_for_a_language_model_is_refused(run: Path, tmp_path
     (tmp_path / "x.txt").write_text("a")
     assert regard("evaluate", run, tmp_path / "x.txt") == 1
     assert f"{tmp_path / 'x.txt'}: 1 tokens are too few" in capsys.readouterr().err
-    for option in ("--beam", "--longest"):
+    for option in ("--beam", "--max-tokens"):
         assert regard("evaluate", run, tmp_path / "x.txt", option, "5") == 2
-        assert f"{option}: {run} writes no text that is measured" in capsys.readouterr().err
+        assert f"{option}: is of no use to {run}, whose task is LanguageModel" in capsys.readouterr().err
 
 
-def test_show_tells_the_losses_apart(run: Path, capsys: pytest.CaptureFixture):
+def test_show_distinguishes_the_losses(run: Path, capsys: pytest.CaptureFixture):
     assert regard("show", run) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     last = [line["loss"] for line in read_metrics(run) if "lr_multiplier" in line][-1]
-    assert f"training loss: {last:.4f} at" in told
+    assert f"training loss: {last:.4f} at" in output
     best = min(line["valid"] for line in read_metrics(run) if "valid" in line)
-    assert f"best validation loss: {best:.4f} at" in told
-    assert "made by: regard" in told
+    assert f"best validation loss: {best:.4f} at" in output
+    assert "made by: regard" in output
 
 
-def test_a_folder_that_is_taken_is_told_before_the_text_is_read(run: Path, capsys: pytest.CaptureFixture):
+def test_a_folder_that_is_taken_is_refused_before_the_text_is_read(run: Path, capsys: pytest.CaptureFixture):
     assert regard("train", "lm", "--data", "nowhere.txt", "--out", run, *SMALL) == 1
-    assert "already holds a run; go on with --resume, replace it with --overwrite" in capsys.readouterr().err
+    assert "already holds a run; continue it with --resume, replace it with --overwrite" in capsys.readouterr().err
 
 
 def test_evaluating_what_was_kept_apart_gives_the_score_of_training(
@@ -125,10 +126,10 @@ def test_evaluating_what_was_kept_apart_gives_the_score_of_training(
     text = corpus.read_text()
     (tmp_path / "valid.txt").write_text(text[int(len(text) * 0.9) :])
     assert regard("evaluate", run, tmp_path / "valid.txt", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    output = json.loads(capsys.readouterr().out)
     last = [line for line in read_metrics(run) if "perplexity" in line][-1]
-    assert told["loss"] == pytest.approx(last["loss"], abs=1e-5)
-    assert told["protocol"] == "windows of 16 tokens that do not overlap"
+    assert output["loss"] == pytest.approx(last["loss"], abs=1e-5)
+    assert output["protocol"] == "windows of 16 tokens that do not overlap"
     assert regard("evaluate", run, tmp_path / "valid.txt") == 0
     assert "perplexity: " in capsys.readouterr().out
     assert regard("evaluate", run) == 2
@@ -162,19 +163,17 @@ def test_writing_ends_where_the_table_of_positions_does(tmp_path: Path, capsys: 
         model.decoder.norm.bias.fill_(1.0)
         model.embedding.head[tokenizer.encode(["x"])[0]] = 1.0
     save_run(tmp_path / "run", config, model, tokenizer=tokenizer)
-    assert regard("generate", tmp_path / "run", "--prompt", "abc", "--tokens", 10**9, "--temperature", 0) == 0
-    told = capsys.readouterr()
-    assert told.out == "abcxxxxxx\n"
-    assert "no places for more than 6 tokens" in told.err
+    assert regard("generate", tmp_path / "run", "--prompt", "abc", "--max-tokens", 10**9, "--temperature", 0) == 0
+    output = capsys.readouterr()
+    assert output.out == "abcxxxxxx\n"
+    assert "has positions for at most 6 tokens after this prompt" in output.err
     with pytest.raises(ConfigError, match="has 9 tokens, and the model has 8 places"):
         load_run(tmp_path / "run").generate("abcdefghi")
 
 
 def test_a_model_that_does_not_write_says_so(tmp_path: Path):
-    from tests.train.tiny import train_tiny
-
-    train_tiny(tmp_path / "run")
-    with pytest.raises(UserError, match="writes no text of its own"):
+    save_untrained(tmp_path / "run")
+    with pytest.raises(UserError, match="has no 'generate': its task is Translate"):
         load_run(tmp_path / "run").generate("x")
 
 
@@ -200,18 +199,19 @@ def test_every_part_can_be_chosen(more: list[str], corpus: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("text", "more", "told"),
-    [(b"", [], "too few"), (b"abc\xff" * 50, [], "is not UTF-8"), (b"abc " * 50, ["--model=BERT"], "does not write"),
+    ("text", "more", "message"),
+    [(b"", [], "too few"), (b"abc\xff" * 50, [], "is not UTF-8"),
+     (b"abc " * 50, ["--model=BERT"], "BERT generates no text; choose GPT or RNNLM"),
      (b"abc " * 50, ["--model.attention=Linformer"], "cannot hide the future"),
      (b"abc " * 50, ["--columns", "body"], "plain text has no columns"),
      (b"abc " * 500, ["--data.tokenizer=BPE", "--data.tokenizer.vocab=3"], "must be at least")],
 )  # fmt: skip
 def test_what_cannot_be_learned_from_is_one_line(
-    text: bytes, more: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture
+    text: bytes, more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     (tmp_path / "a.txt").write_bytes(text)
     assert regard("train", "lm", "--data", tmp_path / "a.txt", "--out", tmp_path / "x", *SMALL, *more) in (1, 2)
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt"], "nothing is left behind"

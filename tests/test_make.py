@@ -38,15 +38,15 @@ def write(path: Path, script: str) -> None:
 
 
 def test_who_may_install_gets_a_browser_once(tmp_path: Path):
-    told, asked = asked_for_a_browser(tmp_path, 0, INSTALLS)
-    assert told == ""
+    output, asked = asked_for_a_browser(tmp_path, 0, INSTALLS)
+    assert output == ""
     assert asked.count("\n") == 1
     assert asked_for_a_browser(tmp_path, 0, INSTALLS) == ("", asked), "what is there is not asked for again"
 
 
 @pytest.mark.parametrize(("user", "installer"), [(1000, INSTALLS), (0, None), (0, "echo no network >&2; exit 100")])
 def test_elsewhere_one_line_says_what_is_missing_and_nothing_fails(user: int, installer: str | None, tmp_path: Path):
-    told, asked = asked_for_a_browser(tmp_path, user, installer)
-    assert told.count("\n") == 1
-    assert "will be skipped (apt install chromium)" in told
+    output, asked = asked_for_a_browser(tmp_path, user, installer)
+    assert output.count("\n") == 1
+    assert "will be skipped (apt install chromium)" in output
     assert not asked or user == 0

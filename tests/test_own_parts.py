@@ -18,6 +18,7 @@ from regard.tasks import load_run, save_run
 from regard.tasks.plan import Plan
 from regard.tasks.training import train
 from regard.tasks.translate.recipe import dates
+from tests.command import regard
 
 TINY = [
     "--steps=1",
@@ -107,10 +108,12 @@ train(replace(plan, model=replace(plan.model, attention=Stranger())), Path("own"
 def test_a_part_that_could_not_be_read_again_is_refused_before_training(tmp_path: Path):
     """In a process of its own: here every type is checked, and where users are none is."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    asked = [sys.executable, "-c", STRANGER]
-    told = subprocess.run(asked, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False).stderr
-    assert "unknown kind 'Stranger'" in told
-    assert told.rstrip().endswith("a part of your own must inherit from the one whose place it takes")
+    command_words = [sys.executable, "-c", STRANGER]
+    output = subprocess.run(
+        command_words, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
+    ).stderr
+    assert "unknown kind 'Stranger'" in output
+    assert output.rstrip().endswith("a part of your own must inherit from the one whose place it takes")
     assert not (tmp_path / "own").exists()
 
 
@@ -118,13 +121,13 @@ def test_it_is_not_exported_as_what_it_inherits_from(tmp_path: Path):
     config = GPT(vocab=9, width=16, heads=2, layers=1, position=Learned(16), attention=Louder())
     save_run(tmp_path / "run", config, config.build())
     with pytest.raises(ConfigError, match="Louder, a part of your own, has no place"):
-        export_huggingface(tmp_path / "run", tmp_path / "out")
+        export_huggingface(load_run(tmp_path / "run"), tmp_path / "out")
 
 
 def command(*words: object, parts: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "REGARD_PARTS": parts, "PYTHONPATH": str(Path(__file__).parents[1])}
-    asked = [sys.executable, "-m", "regard", *map(str, words)]
-    return subprocess.run(asked, capture_output=True, text=True, env=environment, check=False)
+    line = [sys.executable, "-m", "regard", *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, env=environment, check=False)
 
 
 def test_the_command_line_imports_what_the_user_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -132,9 +135,11 @@ def test_the_command_line_imports_what_the_user_names(tmp_path: Path, monkeypatc
     Path("sharper.py").write_text(MODULE)
     Path("text.txt").write_text("to be or not to be\n" * 40)
     words = ["train", "lm", "--data", "text.txt", "--out", "own", "--model.attention", "Sharper", *TINY]
-    assert command(*words, parts="sharper").returncode == 0
-    assert command("generate", "own", "--tokens", "3", parts="sharper").returncode == 0
-    without = command("generate", "own", "--tokens", "3", parts="")
+    monkeypatch.setenv("REGARD_PARTS", "sharper")
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which the command adds this folder
+    assert regard(*words) == 0
+    assert command("generate", "own", "--max-tokens", "3", parts="sharper").returncode == 0
+    without = command("generate", "own", "--max-tokens", "3", parts="")
     assert without.returncode == 2
     assert "unknown kind 'Sharper'" in without.stderr
     assert "REGARD_PARTS names modules to import" in without.stderr

@@ -49,9 +49,9 @@ def by_hand(path: Path, length: int) -> float:
 
 def test_a_language_model_is_measured_in_windows_of_its_task(tmp_path, capsys):
     path = saved(tmp_path, LanguageModel(length=16))
-    found = scores(path, capsys)
-    assert found["loss"] == pytest.approx(by_hand(path, 16), abs=1e-4)
-    assert "windows of 16 tokens" in found["protocol"]
+    result = scores(path, capsys)
+    assert result["loss"] == pytest.approx(by_hand(path, 16), abs=1e-4)
+    assert "windows of 16 tokens" in result["protocol"]
 
 
 def test_a_task_that_says_nothing_has_the_usual_window_or_what_its_positions_reach(tmp_path, capsys):
@@ -64,9 +64,9 @@ def test_a_task_that_says_nothing_has_the_usual_window_or_what_its_positions_rea
 
 
 def test_one_that_fills_in_words_is_measured_too(tmp_path, capsys):
-    found = scores(saved(tmp_path, MaskedLM(length=20)), capsys)
-    assert "windows of 20 tokens" in found["protocol"]
-    assert found["hidden"] > 0
+    result = scores(saved(tmp_path, MaskedLM(length=20)), capsys)
+    assert "windows of 20 tokens" in result["protocol"]
+    assert result["masked"] > 0
 
 
 def test_folders_from_before_tasks_knew_their_window_are_read(tmp_path, capsys):

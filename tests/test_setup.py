@@ -23,10 +23,10 @@ def test_the_doctor_finds_this_machine_well(capsys: pytest.CaptureFixture[str]):
     assert len(lines) == len(doctor.CHECKS)
     assert all(line.split()[0] in ("ok", "hint") for line in lines), lines
     assert regard("doctor", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert list(found) == list(doctor.CHECKS)
-    assert re.search(r": \d,\d{3},\d{3} parameters, \d\.\d MB in", found["weights"]["message"])
-    assert found["libraries"]["message"].startswith("torch ")
+    result = json.loads(capsys.readouterr().out)
+    assert list(result) == list(doctor.CHECKS)
+    assert re.search(r": \d,\d{3},\d{3} parameters, \d\.\d MB in", result["weights"]["message"])
+    assert result["libraries"]["message"].startswith("torch ")
 
 
 def test_what_is_broken_is_told_and_the_rest_is_looked_at(
@@ -34,9 +34,9 @@ def test_what_is_broken_is_told_and_the_rest_is_looked_at(
 ):
     monkeypatch.setattr(pretrained, "FOLDER", tmp_path)
     assert regard("doctor") == 1
-    told = capsys.readouterr().out
-    assert "broken  weights" in told
-    assert "\nok      viewer" in told
+    output = capsys.readouterr().out
+    assert "broken  weights" in output
+    assert "\nok      viewer" in output
 
 
 def found_by(name: str, folder: Path = Path()) -> doctor.Finding:
@@ -49,17 +49,17 @@ def test_hints_say_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(doctor, "compiler", lambda: None)
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda folder: usage(10, 9, 1))
-    found = {one.about: one for one in doctor.examine(tmp_path)}
-    assert "passive" in found["threads"].message
-    assert "g++" in found["compiler"].message
-    assert "may not fit" in found["disk"].message
-    assert {found[name].state for name in ("threads", "compiler", "disk")} == {"hint"}
+    result = {one.about: one for one in doctor.examine(tmp_path)}
+    assert "passive" in result["threads"].message
+    assert "g++" in result["compiler"].message
+    assert "may not fit" in result["disk"].message
+    assert {result[name].state for name in ("threads", "compiler", "disk")} == {"hint"}
 
 
 def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doctor, "_version", lambda name: "" if name == "pyarrow" else "1.0")
-    found = found_by("libraries")
-    assert (found.state, found.message) == ("broken", "not installed: pyarrow; pip install pyarrow")
+    result = found_by("libraries")
+    assert (result.state, result.message) == ("broken", "not installed: pyarrow; pip install pyarrow")
 
 
 def test_without_a_compiler_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch):
@@ -121,11 +121,11 @@ def test_a_script_for_each_shell_knows_every_verb(shell: str, capsys: pytest.Cap
     from regard.cli.app import app
 
     assert regard("completion", shell) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for verb in app:
-        assert verb.startswith("-") or verb in told
+        assert verb.startswith("-") or verb in output
     if shutil.which(shell):
-        (tmp_path / "script").write_text(told)
+        (tmp_path / "script").write_text(output)
         assert subprocess.run([shell, "-n", tmp_path / "script"]).returncode == 0
 
 

@@ -16,9 +16,9 @@ from regard.data.text.pair_files import PairFiles, all_targets, read_pairs, read
 from regard.store import read_metrics
 from regard.tasks import load_run
 from regard.tasks.seq2seq.scores import ROUGE, rouge_protocol, summary_scores
-from regard.tasks.summarise import first_words
-from regard.tasks.summarise.task import mean_length
+from regard.tasks.summarise.task import first_words, mean_length
 from tests.command import regard
+from tests.train.tiny import save_untrained
 
 WORDS = ["red", "blue", "green", "old", "new", "big", "small", "fast", "dog", "cat", "car", "tree"]
 SMALL = ["--training.batch_size=32", "--model.width=32", "--model.heads=2", "--data.tokenizer.vocab=300"]
@@ -63,11 +63,11 @@ def test_what_matters_is_learned_and_beats_the_first_words(
     assert {"rouge1", "rouge2", "rougeL", "first_words_rougeL"} <= read_metrics(out)[-1].keys()
     capsys.readouterr()
     assert regard("evaluate", out, files / "dev.tsv", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["rougeL"] > 90
-    assert 40 < told["first_words_rougeL"] < 70
-    assert (told["documents"], told["cut"]) == (40, 0)
-    assert "the first 2 words" in told["protocol"]
+    output = json.loads(capsys.readouterr().out)
+    assert output["rougeL"] > 90
+    assert 40 < output["first_words_rougeL"] < 70
+    assert (output["documents"], output["truncated"]) == (40, 0)
+    assert "the first 2 words" in output["protocol"]
 
     (tmp_path / "in.txt").write_text("now old dog cat red\n\nhere small tree car\n")
     with (tmp_path / "in.txt").open() as lines:
@@ -81,17 +81,17 @@ def test_what_matters_is_learned_and_beats_the_first_words(
 def test_an_rnn_summarises_too(files: Path, tmp_path: Path):
     small = [word for word in SMALL if "heads" not in word]
     assert regard("train", "summarise", "--out", tmp_path / "x", *data(files), "--model=RNN", "--steps=2", *small) == 0
-    assert len(load_run(tmp_path / "x").summarise(["red dog"], longest=3)) == 1
+    assert len(load_run(tmp_path / "x").summarise(["red dog"], max_tokens=3)) == 1
 
 
-def test_documents_are_cut_alike_in_learning_and_in_use(
+def test_documents_are_truncated_alike_in_training_and_in_use(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     out = tmp_path / "run"
-    assert regard("train", "summarise", "--out", out, *data(files), *SMALL, "--steps=2", "--task.longest=5") == 0
+    assert regard("train", "summarise", "--out", out, *data(files), *SMALL, "--steps=2", "--task.max_length=5") == 0
     error = capsys.readouterr().err
-    assert re.search(r"train: \d+ of \d+ sources have more than 5 tokens: the rest is not read", error)
-    assert yaml.safe_load((out / "config.yaml").read_text())["task"]["longest"] == 5
+    assert re.search(r"train: \d+ of \d+ sources have more than 5 tokens: truncated", error)
+    assert yaml.safe_load((out / "config.yaml").read_text())["task"]["max_length"] == 5
     run = load_run(out)
     long = "red blue green old new big small fast dog cat car tree"
     assert run.tokenizer is not None
@@ -100,10 +100,10 @@ def test_documents_are_cut_alike_in_learning_and_in_use(
     monkeypatch.setattr(
         run.model, "init_state", lambda source, *rest: read.append(source.tolist()) or begin(source, *rest)
     )
-    run.summarise([long], longest=3)
+    run.summarise([long], max_tokens=3)
     assert len(tokens) > 5
     assert read == [[[*tokens[:5], run.tokenizer.end]]]
-    assert run.how_many_cut([long, "red", ""]) == 1
+    assert run.count_truncated([long, "red", ""]) == 1
     (tmp_path / "in.txt").write_text(f"{long}\n")
     with (tmp_path / "in.txt").open() as lines:
         monkeypatch.setattr("sys.stdin", lines)
@@ -179,7 +179,7 @@ def test_the_first_words_are_as_many_as_a_reference_has():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("only a document\n", "line 1: has 1 field between tabs, and should have 2: source, target"),
         ("a b\ta\nc\n", "line 2: has 1 field between"),
@@ -188,46 +188,44 @@ def test_the_first_words_are_as_many_as_a_reference_has():
         ("document\t\t\n", "no pairs"),
     ],
 )
-def test_files_that_hold_no_documents_are_named(text: str, told: str, files: Path, tmp_path: Path, capsys):
+def test_files_that_hold_no_documents_are_named(text: str, message: str, files: Path, tmp_path: Path, capsys):
     (tmp_path / "bad.tsv").write_text(text)
     given = ["--train", tmp_path / "bad.tsv", "--valid", files / "dev.tsv"]
     assert regard("train", "summarise", "--out", tmp_path / "x", *given, *SMALL, "--steps=1") == 1
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert "bad.tsv" in error
     assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (
             ["--model=GPT"],
             "model: GPT does not read one text and write another; choose of RNN, Transformer, DecoderOnly",
         ),
-        (["--task.longest=0"], "longest: must be at least 1, not 0"),
+        (["--task.max_length=0"], "max_length: must be at least 1, not 0"),
         (["--model=DecoderOnly", "--model.alternate=Linformer"], "alternate: Linformer cannot hide the future"),
         (["--model.alternate=Windows"], "model.alternate: unknown kind 'Windows'; did you mean 'Window'?"),
     ],
 )
-def test_what_cannot_summarise_is_refused_in_one_line(words, told, files: Path, tmp_path: Path, capsys):
+def test_what_cannot_summarise_is_refused_in_one_line(words, message, files: Path, tmp_path: Path, capsys):
     small = ["--data.tokenizer.vocab=300", "--steps=1"]
     assert regard("train", "summarise", "--out", tmp_path / "x", *data(files), *small, *words) == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "x").exists()
 
 
 def test_other_runs_do_not_summarise(tmp_path: Path):
-    from tests.train.tiny import train_tiny
-
-    train_tiny(tmp_path / "run")
-    with pytest.raises(UserError, match="was not trained to summarise"):
+    save_untrained(tmp_path / "run")
+    with pytest.raises(UserError, match="has no 'summarise': its task is Translate"):
         load_run(tmp_path / "run").summarise(["x"])
 
 
 def test_a_decoder_by_itself_translates(files: Path, tmp_path: Path):
     words = ["--model=DecoderOnly", "--model.layers=1", "--steps=2"]
     assert regard("train", "translate", "--out", tmp_path / "x", *data(files), *SMALL, *words) == 0
-    assert len(load_run(tmp_path / "x").translate(["red dog", ""], longest=3)) == 2
+    assert len(load_run(tmp_path / "x").translate(["red dog", ""], max_tokens=3)) == 2

@@ -41,7 +41,7 @@ def test_two_parallel_files_and_one_of_pairs_train_the_same_model(files: Path):
         assert regard("train", "translate", "--out", files / out, *given, *SMALL) == 0
     assert (files / "two" / "model.safetensors").read_bytes() == (files / "one" / "model.safetensors").read_bytes()
     assert {"bleu", "bleu_lower", "chrf"} <= read_metrics(files / "one")[-1].keys()
-    assert len(load_run(files / "one").translate(["ein Hund", ""], longest=5)) == 2
+    assert len(load_run(files / "one").translate(["ein Hund", ""], max_tokens=5)) == 2
 
 
 def test_a_blank_line_stays_blank(files: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
@@ -49,7 +49,7 @@ def test_a_blank_line_stays_blank(files: Path, capsys: pytest.CaptureFixture, mo
     assert regard("train", "translate", "--out", files / "blank", *given, *SMALL) == 0
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ein Hund\n\n  \nein Hund\n")))
     capsys.readouterr()
-    assert regard("translate", files / "blank", "--scores", "--align", "--longest", 5) == 0
+    assert regard("translate", files / "blank", "--scores", "--align", "--max-tokens", 5) == 0
     first, blank, spaces, last = capsys.readouterr().out.splitlines()
     assert first == last
     assert (blank, spaces) == ("", "")
@@ -68,7 +68,7 @@ def test_columns_are_called_as_the_user_says(files: Path, tmp_path: Path, capsys
     capsys.readouterr()
     scores = []
     for data in ([tmp_path / "a.csv"], [files / "a.de", files / "a.en"]):
-        assert regard("evaluate", tmp_path / "csv", *data, "--json", "--longest", "5") == 0
+        assert regard("evaluate", tmp_path / "csv", *data, "--json", "--max-tokens", "5") == 0
         scores.append(capsys.readouterr().out)
     assert scores[0] == scores[1]
     two = ["--train", files / "a.de", files / "a.en", "--valid", files / "a.de", files / "a.en"]
@@ -80,11 +80,11 @@ def test_evaluating_gives_one_object_with_signatures(files: Path, tmp_path: Path
     data = ["--train", files / "a.tsv", "--valid", files / "a.tsv"]
     assert regard("train", "translate", "--out", tmp_path / "x", *data, *SMALL) == 0
     capsys.readouterr()
-    assert regard("evaluate", tmp_path / "x", files / "a.de", files / "a.en", "--json", "--longest", "5") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["pairs"] == len(PAIRS)
-    assert "case:lc" in told["signatures"]["bleu_lower"]
-    assert regard("evaluate", tmp_path / "x", files / "a.tsv", "--longest", "5") == 0
+    assert regard("evaluate", tmp_path / "x", files / "a.de", files / "a.en", "--json", "--max-tokens", "5") == 0
+    output = json.loads(capsys.readouterr().out)
+    assert output["pairs"] == len(PAIRS)
+    assert "case:lc" in output["signatures"]["bleu_lower"]
+    assert regard("evaluate", tmp_path / "x", files / "a.tsv", "--max-tokens", "5") == 0
     assert "signatures.bleu_lower: nrefs:1|case:lc|" in capsys.readouterr().out
     assert regard("evaluate", tmp_path / "x", *[files / "a.tsv"] * 3) == 2
     assert "two parallel files or one file of pairs are needed" in capsys.readouterr().err
@@ -99,7 +99,7 @@ def test_every_architecture_can_be_chosen(more: list[str], files: Path, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("sources", "targets", "told"),
+    ("sources", "targets", "message"),
     [
         ("a\nb\n", "c\n", "line 2: has no counterpart"),
         ("a\n", "c\nd\ne\n", "line 2: has no counterpart"),
@@ -108,22 +108,21 @@ def test_every_architecture_can_be_chosen(more: list[str], files: Path, tmp_path
     ],
 )
 def test_files_that_do_not_match_are_named(
-    sources: str, targets: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture
+    sources: str, targets: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     for name, text in (("s", sources), ("t", targets)):
         (tmp_path / name).write_text(text)
     data = [tmp_path / "s", tmp_path / "t"]
     assert regard("train", "translate", "--out", tmp_path / "x", "--train", *data, "--valid", *data, *SMALL) == 1
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
 
 
-def test_empty_pairs_are_skipped_and_counted(files: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    caplog.set_level("INFO", "regard")
+def test_empty_pairs_are_skipped_and_counted(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "a.tsv").write_text((files / "a.tsv").read_text() + "\tnothing\nnichts\t\n")
     data = ["--train", tmp_path / "a.tsv", "--valid", files / "a.tsv"]
     assert regard("train", "translate", "--out", tmp_path / "x", *data, *SMALL) == 0
-    assert "skipped 2 of 26 pairs with an empty side" in caplog.text
+    assert "skipped 2 of 26 pairs with an empty side" in capsys.readouterr().err
 
 
 def test_scores_are_those_of_the_field():
@@ -156,12 +155,12 @@ def test_trees_go_all_the_way_from_file_to_model(
     run = load_run(trees / "tree")
     texts = ["ein Hund", "zwei Katzen"]
     (tmp_path / "in.conllu").write_text("".join(map(chain, texts)))
-    answers = run.translate(texts, longest=5, trees=tmp_path / "in.conllu")
+    answers = run.translate(texts, max_tokens=5, trees=tmp_path / "in.conllu")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\n".join(texts).encode())))
     capsys.readouterr()
-    assert regard("translate", trees / "tree", "--trees", tmp_path / "in.conllu", "--longest", "5") == 0
+    assert regard("translate", trees / "tree", "--trees", tmp_path / "in.conllu", "--max-tokens", "5") == 0
     assert capsys.readouterr().out.splitlines() == answers
-    assert regard("evaluate", trees / "tree", trees / "a.tsv", "--trees", trees / "a.conllu", "--longest=5") == 0
+    assert regard("evaluate", trees / "tree", trees / "a.tsv", "--trees", trees / "a.conllu", "--max-tokens=5") == 0
     assert f"pairs: {len(PAIRS)}" in capsys.readouterr().out
 
     memory = [run.model.encode(*read) for read in some_readings(run, tmp_path)]
@@ -178,11 +177,11 @@ def some_readings(run: Run, folder: Path) -> Iterator[tuple[Tensor, None, Positi
         yield torch.full_like(places.depth, 7), None, places
 
 
-def test_trees_that_a_position_does_not_use_change_nothing_and_are_told(trees: Path, capsys: pytest.CaptureFixture):
+def test_trees_that_a_position_does_not_use_change_nothing_and_are_noted(trees: Path, capsys: pytest.CaptureFixture):
     data = ["--train", trees / "a.tsv", "--valid", trees / "a.tsv", "--resume"]
-    for out, told in (("beside", 1), ("tree", 0), ("none", 0)):
+    for out, count in (("beside", 1), ("tree", 0), ("none", 0)):
         assert regard("train", "translate", "--out", trees / out, *data) == 0
-        assert capsys.readouterr().err.count("note: the trees are not read") == told
+        assert capsys.readouterr().err.count("note: the trees are not used") == count
     assert (trees / "beside" / "model.safetensors").read_bytes() == (trees / "none" / "model.safetensors").read_bytes()
 
 
@@ -201,14 +200,18 @@ def test_pairs_that_are_left_out_take_their_trees_along(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "told"),
+    ("more", "code", "message"),
     [
-        (["--model.position=Tree"], 2, "model.position: Tree needs the tree of each text; give them with --trees"),
+        (
+            ["--model.position=Tree"],
+            2,
+            "model.position: Tree needs the tree of each text; give --trees",
+        ),
         (["--trees", "T"], 2, "valid_trees: trees are needed for both"),
         (
             ["--trees", "T", "--valid-trees", "T", "--model=RNN"],
             2,
-            "data.trees: a model of the kind RNN reads no trees",
+            "data.trees: RNN reads no trees; choose Transformer or BERT",
         ),
         (["--trees", "T", "T", "--valid-trees", "T"], 1, "T, line 1: this tree has no text; the last text is"),
         (["--trees", "short", "--valid-trees", "T"], 1, "a.tsv, line 2: has no tree; short ends after 1 sentences"),
@@ -221,7 +224,7 @@ def test_pairs_that_are_left_out_take_their_trees_along(tmp_path: Path):
     ],
 )
 def test_trees_that_cannot_be_used_are_refused_before_training(
-    more: list[str], code: int, told: str, trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch
+    more: list[str], code: int, message: str, trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "T").write_text((trees / "a.conllu").read_text())
@@ -231,12 +234,12 @@ def test_trees_that_cannot_be_used_are_refused_before_training(
     small = [word for word in SMALL if "layers" not in word]
     assert regard("train", "translate", "--out", "x", *data, *small, *more) == code
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "x").exists()
 
 
-def test_using_a_run_with_the_wrong_trees_is_told(
+def test_using_a_run_with_the_wrong_trees_is_refused(
     trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch
 ):
     with pytest.raises(UserError, match="its Tree positions need the tree of each text"):

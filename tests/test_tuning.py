@@ -1,4 +1,4 @@
-"""A classifier that begins from what an encoder has learned of running text."""
+"""A classifier that starts from what an encoder has learned of running text."""
 
 import random
 import shutil
@@ -11,6 +11,7 @@ from regard.core.errors import ConfigError
 from regard.models import BERT, GPT, ClassifierHead
 from regard.store import RunFolder, read_config, read_metrics
 from regard.tasks import load_run, save_run
+from regard.tasks.base import Workspace
 from regard.tasks.classify.recipe import classifier, finetuned
 from regard.tasks.pretrained import load_encoder
 from regard.tasks.training import train
@@ -23,22 +24,22 @@ SMALL = ["--training.batch_size=8", "--training.checkpoint_minutes=1e-9"]
 
 def names(kind: int) -> list[str]:
     """A dozen made-up names of a kind; nothing in their letters tells the kind."""
-    dice = random.Random(5)
+    rng = random.Random(5)
     syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
-    dice.shuffle(syllables)
-    made = ["".join(dice.sample(syllables, 3)) for _ in range(24)]
+    rng.shuffle(syllables)
+    made = ["".join(rng.sample(syllables, 3)) for _ in range(24)]
     assert len(set(made)) == 24
     return made[kind::2]
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Running text shows what each name does; labels are told for five names of a kind and asked for the others."""
-    folder, dice = tmp_path_factory.mktemp("tuning"), random.Random(1)
+    """Text shows what each name does; five names of a kind are labelled in training, the others in validation."""
+    folder, rng = tmp_path_factory.mktemp("tuning"), random.Random(1)
     animals, stones = names(0), names(1)
     said = [("runs", "eats", "sleeps"), ("shines", "breaks", "rolls")]
-    kinds = [dice.randrange(2) for _ in range(3000)]
-    lines = [f"the {dice.choice((animals, stones)[kind])} {dice.choice(said[kind])}" for kind in kinds]
+    kinds = [rng.randrange(2) for _ in range(3000)]
+    lines = [f"the {rng.choice((animals, stones)[kind])} {rng.choice(said[kind])}" for kind in kinds]
     (folder / "corpus.txt").write_text("\n".join(lines))
     for name, chosen in (("train", slice(0, 5)), ("valid", slice(5, 12))):
         rows = [("animal", n) for n in animals[chosen]] + [("stone", n) for n in stones[chosen]]
@@ -49,9 +50,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def encoder(files: Path) -> Path:
     small = ["--model.width=32", "--model.layers=2", "--model.heads=2", "--data.length=18", "--training.batch_size=32"]
-    words = ["--data", files / "corpus.txt", "--out", files / "encoder", "--steps=300", *small, "--model.dropout=0"]
+    words = ["--data", files / "corpus.txt", "--out", files / "encoder", "--steps=200", *small, "--model.dropout=0"]
     assert (
-        regard("train", "fill", *words, "--training.eval_every=1000", "--data.tokenizer.vocab=800", "--task.share=0.3")
+        regard(
+            "train", "fill", *words, "--training.eval_every=1000", "--data.tokenizer.vocab=800", "--task.fraction=0.3"
+        )
         == 0
     )
     return files / "encoder"
@@ -61,7 +64,7 @@ def data(files: Path) -> list[object]:
     return ["--train", files / "train.tsv", "--valid", files / "valid.tsv"]
 
 
-def test_it_begins_with_exactly_the_trunk_and_a_new_head(encoder: Path, files: Path, tmp_path: Path, monkeypatch):  # type: ignore[no-untyped-def]
+def test_it_starts_with_exactly_the_trunk_and_a_new_head(encoder: Path, files: Path, tmp_path: Path, monkeypatch):  # type: ignore[no-untyped-def]
     seen = {}
 
     def stop(loop: Loop) -> None:
@@ -80,19 +83,19 @@ def test_it_begins_with_exactly_the_trunk_and_a_new_head(encoder: Path, files: P
     }
 
 
-def test_it_knows_names_whose_labels_it_was_never_told(encoder: Path, files: Path, tmp_path: Path):
-    quick = [*SMALL, "--epochs=30", "--training.ema=0"]
+def test_it_knows_names_whose_labels_it_never_saw(encoder: Path, files: Path, tmp_path: Path):
+    quick = ["--training.batch_size=8", "--epochs=20", "--training.ema=0"]
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "tuned", *quick) == 0
     shape = ["--model.width=32", "--model.layers=2", "--model.heads=2", "--data.tokenizer.vocab=300"]
     assert regard("train", "classify", *data(files), "--out", tmp_path / "alone", *quick, *shape) == 0
     tuned_right, alone_right = (read_metrics(tmp_path / name)[-1]["accuracy"] for name in ("tuned", "alone"))
     assert tuned_right > 0.85
     assert tuned_right > alone_right + 0.15
-    assert f"began from: {encoder}" in (tmp_path / "tuned" / "card.md").read_text()
-    assert "began from" not in (tmp_path / "alone" / "card.md").read_text()
+    assert f"started from: {encoder}" in (tmp_path / "tuned" / "card.md").read_text()
+    assert "started from" not in (tmp_path / "alone" / "card.md").read_text()
 
 
-def test_the_config_tells_where_it_began_and_what_it_took_over(encoder: Path, files: Path, tmp_path: Path):
+def test_the_config_records_where_it_started_and_what_it_took_over(encoder: Path, files: Path, tmp_path: Path):
     out = tmp_path / "x"
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", out, *SMALL, "--steps=2") == 0
     config, was = read_config(out), read_config(encoder)
@@ -101,17 +104,17 @@ def test_the_config_tells_where_it_began_and_what_it_took_over(encoder: Path, fi
     changed = {name for name in was["model"] if config["model"][name] != was["model"][name]}
     assert changed <= {"head", "dropout"}
     assert Tokenizer.load(out / "tokenizer.json").vocab == Tokenizer.load(encoder / "tokenizer.json").vocab
-    assert read_config(out)["training"]["optimiser"]["rate"] < classifier(("a",), ("b",)).training.optimiser.lr
+    assert read_config(out)["training"]["optimiser"]["lr"] < classifier(("a",), ("b",)).training.optimiser.lr
 
 
 def test_what_the_user_says_wins(encoder: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     words = ["--epochs=7", "--training.optimiser.lr=0.002", "--model.dropout=0.4", "--show-settings"]
     assert regard("train", "classify", *data(files), "--init", encoder, "--out", tmp_path / "x", *words) == 0
-    told = capsys.readouterr().out
-    assert "epochs: 7" in told
-    assert "lr: 0.002" in told
-    assert "dropout: 0.4" in told
-    assert f"init: {encoder}" in told
+    output = capsys.readouterr().out
+    assert "epochs: 7" in output
+    assert "lr: 0.002" in output
+    assert "dropout: 0.4" in output
+    assert f"init: {encoder}" in output
 
 
 def test_resuming_needs_no_more_of_the_run_it_began_from(encoder: Path, files: Path, tmp_path: Path, capsys):  # type: ignore[no-untyped-def]
@@ -136,7 +139,7 @@ def test_resuming_needs_no_more_of_the_run_it_began_from(encoder: Path, files: P
     assert "init: a resumed run cannot change it" in capsys.readouterr().err
 
 
-def test_a_run_killed_before_its_first_checkpoint_begins_from_the_encoder_again(
+def test_a_run_killed_before_its_first_checkpoint_starts_from_the_encoder_again(
     encoder: Path, files: Path, tmp_path: Path
 ):
     words = [*data(files), "--init", encoder, *SMALL, "--steps=3"]
@@ -155,45 +158,46 @@ def test_a_classifier_can_be_tuned_to_other_labels(encoder: Path, files: Path, t
     (tmp_path / "b.tsv").write_text("".join(f"{label}\tthe {label}\n" for label in "abc"))
     other = ["--train", tmp_path / "b.tsv", "--valid", tmp_path / "b.tsv", *SMALL, "--steps=1"]
     assert regard("train", "classify", *other, "--init", first, "--out", second) == 0
-    assert load_run(second).label_chances(["the a"])[0] == ("a", "b", "c")
+    assert load_run(second).label_probabilities(["the a"])[0] == ("a", "b", "c")
     plan = finetuned(classifier((str(tmp_path / "b.tsv"),), (str(tmp_path / "b.tsv"),)), first)
-    begins = prepare(plan, tmp_path / "new", resume=False).weights
+    with plan.task.prepare(plan, Workspace(tmp_path / "new")) as ready:
+        start = ready.weights
     was = load_run(first).model.state_dict()
-    assert all(torch.equal(begins[name], was[name]) for name in begins)
-    assert not any("head" in name for name in begins)
+    assert all(torch.equal(start[name], was[name]) for name in start)
+    assert not any("head" in name for name in start)
 
 
 def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):
-    """A trunk of ours, written as a Hugging Face folder and begun from there."""
+    """A trunk of ours, written as a Hugging Face folder and pretrained from there."""
     words = ["--data", files / "corpus.txt", "--out", tmp_path / "ours", "--steps=2", "--data.length=18"]
     words += ["--model.width=16", "--model.layers=1", "--model.heads=2", "--model.position=Learned"]
     assert regard("train", "fill", *words, "--model.wiring=PostNorm", "--data.tokenizer.vocab=300") == 0
     assert regard("export", tmp_path / "ours", "--to", "huggingface", "--out", tmp_path / "theirs") == 0
-    begun, was = load_encoder(tmp_path / "theirs"), load_encoder(tmp_path / "ours")
-    assert begun.weights.keys() == was.weights.keys()
-    assert all(torch.equal(begun.weights[name], was.weights[name]) for name in was.weights)
+    pretrained, was = load_encoder(tmp_path / "theirs"), load_encoder(tmp_path / "ours")
+    assert pretrained.weights.keys() == was.weights.keys()
+    assert all(torch.equal(pretrained.weights[name], was.weights[name]) for name in was.weights)
     out = ["--init", tmp_path / "theirs", "--out", tmp_path / "x", *SMALL, "--steps=1"]
     assert regard("train", "classify", *data(files), *out) == 0
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--model.width=64"], "model.width: {} was trained with 32, not 64; leave it out"),
         (["--model.position=Learned"], "model.position: {} was trained with Rotary"),
         (["--model.feed.hidden=8"], "model.feed: {} was trained with GELU(hidden=None), not GELU(hidden=8)"),
         (["--model.vocab=9"], "model.vocab: {} was trained with"),
-        (["--model=RNNClassifier"], "model: {} holds a BERT, and no RNNClassifier begins from it"),
-        (["--data.tokenizer=BPE"], "data.tokenizer: the model of {} knows the tokens of its own only"),
+        (["--model=RNNClassifier"], "model: {} holds a BERT, which is no RNNClassifier; leave it out"),
+        (["--data.tokenizer=BPE"], "data.tokenizer: the model of {} has its own tokenizer; leave it out"),
     ],
 )
 def test_a_setting_at_odds_with_the_encoder_is_one_line(
-    more: list[str], told: str, encoder: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+    more: list[str], message: str, encoder: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     words = [*data(files), "--init", encoder, "--out", tmp_path / "x", *SMALL, *more]
     assert regard("train", "classify", *words) == 2
     error = capsys.readouterr().err
-    assert told.format(encoder) in error
+    assert message.format(encoder) in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
@@ -205,14 +209,14 @@ def test_what_no_classifier_can_begin_from_is_one_line(files: Path, tmp_path: Pa
     mute = BERT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, head=ClassifierHead(2))
     save_run(tmp_path / "mute", mute, mute.build())
     (tmp_path / "empty").mkdir()
-    for name, told in (
-        ("gpt", "holds a GPT; begin from an encoder"), ("mute", "has no tokenizer that regard can use"),
+    for name, message in (
+        ("gpt", "holds a GPT; start from an encoder"), ("mute", "has no tokenizer that regard can use"),
         ("nowhere", "nowhere: there is no such folder"), ("empty", "is neither a run folder"),
     ):  # fmt: skip
         words = [*data(files), "--init", tmp_path / name, "--out", tmp_path / "x"]
         assert regard("train", "classify", *words) in (1, 2)
         error = capsys.readouterr().err
-        assert told in error
+        assert message in error
         assert error.count("\n") == 1
         assert not (tmp_path / "x").exists()
 

@@ -33,8 +33,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [command] = [one for one in commands_of(PAGE) if one.words[:2] == ("pip", "wheel")]
     words = [out if word == command.option("--wheel-dir") else word for word in command.words[1:]]
     done([*PIP, *words, *OFFLINE, "--no-build-isolation"], cwd=ROOT)
-    [found] = out.glob("regard-*.whl")
-    return found
+    [result] = out.glob("regard-*.whl")
+    return result
 
 
 def test_it_holds_weights_page_and_entry_and_no_more_than_the_package(wheel: Path):
@@ -78,9 +78,9 @@ def test_it_works_where_it_is_installed(place: Path, tmp_path: Path):
     def regard(*words: str) -> str:
         return done([place / "bin" / "regard", *words], cwd=tmp_path, env=alone)
 
-    found = json.loads(regard("doctor", "--json"))
-    assert f"in {place}" in found["regard"]["message"], "it is this one that runs"
-    assert f"in {place}" in found["weights"]["message"]
-    assert {one["state"] for one in found.values()} <= {"ok", "hint"}
+    result = json.loads(regard("doctor", "--json"))
+    assert f"in {place}" in result["regard"]["message"], "it is this one that runs"
+    assert f"in {place}" in result["weights"]["message"]
+    assert {one["state"] for one in result.values()} <= {"ok", "hint"}
     regard("fit", "t.csv", "--target", "y", "--out", "run", "--mode", "in_context")
     assert regard("predict", "run", "t.csv").count("\n") == 41

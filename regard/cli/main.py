@@ -21,8 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
-    COMMAND.set(tuple(words))
     show_notes()
+    running = COMMAND.set(tuple(words))
     try:
         import_parts()
         code = run_words(words)
@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if debug:
             raise
         code = complain(error)
+    finally:
+        COMMAND.reset(running)  # what this process does next, such as a notebook, is not this command
     sys.exit(code)
 
 

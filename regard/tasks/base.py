@@ -165,8 +165,8 @@ class Run(Loaded):
         task = self.__dict__.get("task")
         if task is not None and name in task.named:
             return partial(getattr(task, name), self)
-        does = f"was trained to {task.verb}" if task is not None else "names no task"
-        raise NotOfThisRunError(f"{self.__dict__.get('path')}: {does}, and has no {name!r}")
+        kind = "its config names no task" if task is None else f"its task is {type(task).__name__}"
+        raise NotOfThisRunError(f"{self.__dict__.get('path')}: has no {name!r}: {kind}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(self.task.named if self.task is not None else ())]

@@ -25,7 +25,7 @@ def needs_trees(model: Model) -> bool:
 def check_trees(model: Model, given: bool) -> None:
     """Refuse a model that cannot use the trees, or lacks them. One that ignores them is allowed, for comparison."""
     if given and not isinstance(model, READS_TREES):
-        raise ConfigError(f"data.trees: a {type(model).__name__} reads no trees; choose Transformer or BERT")
+        raise ConfigError(f"data.trees: {type(model).__name__} reads no trees; choose Transformer or BERT")
     if not given and needs_trees(model):
         raise ConfigError("model.position: Tree needs the tree of each text; give --trees and --valid-trees")
 

@@ -33,11 +33,11 @@ def test_a_beam_as_wide_as_everything_finds_the_best_text_there_is(config, power
         texts = [(*body, END) for length in range(longest) for body in itertools.product(others, repeat=length)]
         texts += list(itertools.product(others, repeat=longest))
         scored = {text: log_probability(model, source, text) / len(text) ** power for text in texts}
-        [found] = Beam(width=200, length_penalty=power).search(model, model.init_state(source), 1, START, END, longest)
+        [result] = Beam(width=200, length_penalty=power).search(model, model.init_state(source), 1, START, END, longest)
     best = max(scored, key=lambda text: scored[text])
-    assert found[0].tokens == [token for token in best if token != END]
-    assert found[0].score == pytest.approx(scored[best], abs=1e-4)
-    assert [text.score for text in found] == sorted((text.score for text in found), reverse=True)
+    assert result[0].tokens == [token for token in best if token != END]
+    assert result[0].score == pytest.approx(scored[best], abs=1e-4)
+    assert [text.score for text in result] == sorted((text.score for text in result), reverse=True)
 
 
 def test_a_beam_of_one_is_greedy():
@@ -45,7 +45,7 @@ def test_a_beam_of_one_is_greedy():
     source = torch.randint(3, 12, (5, 6))
     plain = greedy(model, model.init_state(source), 5, START, END, 9)
     assert [
-        found[0].tokens for found in Beam(width=1).search(model, model.init_state(source), 5, START, END, 9)
+        result[0].tokens for result in Beam(width=1).search(model, model.init_state(source), 5, START, END, 9)
     ] == plain
 
 
@@ -75,18 +75,18 @@ def test_equals_the_search_of_transformers(marian, beams: int, power: float):  #
     lengths = torch.tensor([11, 3, 5, 9, 2, 11, 7])
     valid = torch.arange(11) < lengths[:, None]
     source = torch.randint(3, 40, (7, 11)).masked_fill(~valid, 0)
-    told = theirs.generate(
+    output = theirs.generate(
         input_ids=source, attention_mask=valid.long(), num_beams=beams, max_new_tokens=15, length_penalty=power,
         do_sample=False, num_return_sequences=beams,
     )  # fmt: skip
-    expected = [row[: row.index(END)] if END in row else row for row in told[:, 1:].tolist()]
-    state = ours.begin(source, valid)
+    expected = [row[: row.index(END)] if END in row else row for row in output[:, 1:].tolist()]
+    state = ours.init_state(source, valid)
     if beams == 1:
-        found = [[tokens] for tokens in greedy(ours, state, 7, 0, END, 15)]
+        result = [[tokens] for tokens in greedy(ours, state, 7, 0, END, 15)]
     else:
-        found = [[text.tokens for text in texts] for texts in Beam(beams, power).search(ours, state, 7, 0, END, 15)]
+        result = [[text.tokens for text in texts] for texts in Beam(beams, power).search(ours, state, 7, 0, END, 15)]
     for row in range(7):
         for place in range(beams):
             theirs_here = expected[row * beams + place]
-            assert found[row][place] == theirs_here[: len(found[row][place])]
-            assert not any(theirs_here[len(found[row][place]) :]), "only padding follows"
+            assert result[row][place] == theirs_here[: len(result[row][place])]
+            assert not any(theirs_here[len(result[row][place]) :]), "only padding follows"

@@ -43,9 +43,9 @@ def test_translate_keeps_the_order_of_its_lines(monkeypatch):
     tokenizer = Characters().train(["abcdef"])
     model = Transformer(vocab=tokenizer.vocab, width=16, layers=1, heads=2).build().eval()
     texts = ["abc", "f", "", "fedcba", "aa"]
-    monkeypatch.setattr(targets, "AT_ONCE", 2)
-    together = write_targets(model, tokenizer, texts, longest=8)
-    assert together == [write_targets(model, tokenizer, [text], longest=8)[0] for text in texts]
+    monkeypatch.setattr("regard.tasks.seq2seq.writing.ROWS", 2)
+    together = write_targets(model, tokenizer, texts, max_tokens=8)
+    assert together == [write_targets(model, tokenizer, [text], max_tokens=8)[0] for text in texts]
 
 
 def test_attention_comes_with_the_tokens_of_its_axes():

@@ -1,6 +1,7 @@
-"""Targets: written by beam, scored by teacher forcing, aligned by what was looked at; in Python and on the screen."""
+"""Targets: written by beam, scored by teacher forcing, aligned by attention; in Python and on the command line."""
 
 import io
+from dataclasses import replace
 from inspect import unwrap
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from regard.core.errors import ConfigError
 from regard.decode import Beam
 from regard.models import RNN, Transformer
 from regard.parts import Additive
-from regard.tasks import Run, Translate, save_run
+from regard.tasks import Classify, LanguageModel, MaskedLM, Run, Summarise, Task, Translate, save_run
 from regard.tasks.seq2seq.alignment import align
 from regard.tasks.seq2seq.loss import score_targets
 from regard.tasks.seq2seq.writing import write_targets
@@ -29,7 +30,7 @@ def a_run(config=None) -> Run:  # type: ignore[no-untyped-def]
     if isinstance(config, Transformer):  # never a special token, which no text could show
         unheard = [token for token in range(5) if token != tokenizer.end]
         model.embedding.head_bias.data[unheard] = -1e9
-    return Run(Path("nowhere"), config, model, Translate(), tokenizer)
+    return Run(Path("nowhere"), config, model, tokenizer, task=Translate())
 
 
 def test_a_text_scores_what_its_words_do_one_after_the_other():
@@ -41,16 +42,16 @@ def test_a_text_scores_what_its_words_do_one_after_the_other():
         total = 0.0
         for place, answer in enumerate(answers):
             so_far = torch.tensor([[run.tokenizer.start, *written[:place]]])
-            chances = run.model(torch.tensor([[*read, run.tokenizer.end]]), so_far)[0, -1].log_softmax(-1)
-            total += chances[answer].item()
+            log_probabilities = run.model(torch.tensor([[*read, run.tokenizer.end]]), so_far)[0, -1].log_softmax(-1)
+            total += log_probabilities[answer].item()
         assert score == pytest.approx(total / len(answers), abs=1e-5)
     assert score_targets(run.model, run.tokenizer, []) == []
 
 
 def test_what_a_beam_scores_is_what_teacher_forcing_scores():
     run = a_run()
-    found = run.translations(TEXTS, longest=6, beam=Beam(4))
-    for text, best in zip(TEXTS, found, strict=True):
+    result = run.translations(TEXTS, max_tokens=6, beam=Beam(4))
+    for text, best in zip(TEXTS, result, strict=True):
         assert len(best) == 4
         scores = [one.score for one in best]
         assert scores == sorted(scores, reverse=True)
@@ -67,8 +68,8 @@ def test_many_texts_are_written_as_one_is():
         assert [[one.text for one in best] for best in together] == [[one.text for one in best] for best in alone]
 
 
-def test_words_align_with_the_words_that_their_pieces_looked_at():
-    """An attention made by hand: every row looks at the source token that stands where it stands."""
+def test_words_align_with_the_words_that_their_pieces_attend_to():
+    """An attention made by hand: every row attends to the source token at its own position."""
     tokenizer = BPE(vocab=300).train(["ab cd ef gh"] * 5)
 
     class Diagonal(torch.nn.Module):
@@ -87,13 +88,18 @@ def test_words_align_with_the_words_that_their_pieces_looked_at():
     assert align(model, tokenizer, " ", "ab") == align(model, tokenizer, "ab", " ") == []
 
 
-def test_a_text_by_itself_is_not_read_letter_by_letter():
-    run = a_run()
-    for name in ("translate", "translations", "summarise", "how_many_cut", "fill", "guesses", "classify"):
+@pytest.mark.parametrize("task", [Translate(), Summarise(), MaskedLM(), Classify(), LanguageModel()], ids=repr)
+def test_a_text_by_itself_is_not_read_letter_by_letter(task: Task):
+    run = replace(a_run(), task=task)
+    lists = [run, *(getattr(run, name) for name in task.named if name not in ("score", "align", "generate"))]
+    for method in lists:
         with pytest.raises(ConfigError, match=r"put \[ \] around a single one"):
-            getattr(run, name)("abc")
+            method("abc")
+
+
+def test_a_pair_by_itself_is_not_read_text_by_text():
     with pytest.raises(ConfigError, match="a list of pairs"):
-        unwrap(Run.score)(run, ("ab", "cd"))  # tests check types before it can
+        unwrap(Translate.score)(Translate(), a_run(), ("ab", "cd"))  # tests check types before it can
 
 
 def test_a_model_without_attention_aligns_nothing():
@@ -106,22 +112,22 @@ def test_the_command_line_prints_what_python_gives(tmp_path, monkeypatch, capsys
     made = a_run()
     save_run(tmp_path / "run", made.config, made.model, made.task, made.tokenizer)
 
-    def told(*words: object) -> list[list[str]]:
+    def output(*words: object) -> list[list[str]]:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"abc\nfed cba\n")))
-        assert regard("translate", tmp_path / "run", "--longest", 5, *words) == 0
+        assert regard("translate", tmp_path / "run", "--max-tokens", 5, *words) == 0
         return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
 
     texts = ["abc", "fed cba"]
     best = made.translations(texts, 5, beam=Beam(3))
-    assert told("--beam", 3) == [[one[0].text] for one in best]
-    nbest = told("--beam", 3, "--nbest", 2)
+    assert output("--beam", 3) == [[one[0].text] for one in best]
+    nbest = output("--beam", 3, "--nbest", 2)
     assert [line[0] for line in nbest] == ["1", "1", "2", "2"]
-    assert [line[2] for line in nbest] == [one.text for found in best for one in found[:2]]
+    assert [line[2] for line in nbest] == [one.text for result in best for one in result[:2]]
     assert [float(line[1]) for line in nbest] == pytest.approx(
-        [one.score for found in best for one in found[:2]], abs=1e-4
+        [one.score for result in best for one in result[:2]], abs=1e-4
     )
     greedy = made.translate(texts, 5)
-    scored = told("--scores", "--align")
+    scored = output("--scores", "--align")
     assert [line[1] for line in scored] == greedy
     assert [float(line[0]) for line in scored] == pytest.approx(
         made.score(list(zip(texts, greedy, strict=True))), abs=1e-4

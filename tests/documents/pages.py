@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FIRST = ["jobs", "mechanisms"]  # pages that own a command which others repeat
 PROGRAMS = ("regard", "echo", "torchrun", "make", "pip", "python", "mkdir")
-SPOKEN_OF = ("pip",)  # beside regard: its verbs are named in sentences too, without being told to type them
+SPOKEN_OF = ("pip",)  # beside regard: its verbs are named in sentences too, although nobody is to type them
 NEED_NOTHING = ("regard doctor", "regard demo")  # verbs that are whole commands
 INLINE = re.compile(rf"`((?:{'|'.join(PROGRAMS)}) [^`]+)`")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -30,9 +30,9 @@ class Command:
 
 def pages() -> list[str]:
     """Named from the root: first those about one thing. Reports tell what was done, not what to do."""
-    found = [path for path in (ROOT / "docs").glob("**/*.md") if path.name != "report.md"]
-    found.sort(key=lambda path: (path.parent.name not in FIRST, path))
-    return [str(path.relative_to(ROOT)) for path in [*found, ROOT / "benchmarks" / "README.md", ROOT / "README.md"]]
+    result = [path for path in (ROOT / "docs").glob("**/*.md") if path.name != "report.md"]
+    result.sort(key=lambda path: (path.parent.name not in FIRST, path))
+    return [str(path.relative_to(ROOT)) for path in [*result, ROOT / "benchmarks" / "README.md", ROOT / "README.md"]]
 
 
 def python_of(page: str) -> list[str]:
@@ -41,15 +41,15 @@ def python_of(page: str) -> list[str]:
 
 def commands_of(page: str) -> list[Command]:
     """Every command of a page; `…` stands for the options of the first that begins alike."""
-    found: list[Command] = []
+    result: list[Command] = []
     for line in _lines(page):
         words = shlex.split(line, comments=True)
         if "…" in words:
             place = words.index("…")
-            before = next(one for one in found if list(one.words[:place]) == words[:place])
+            before = next(one for one in result if list(one.words[:place]) == words[:place])
             words[place : place + 1] = before.words[place:]
-        found.append(_command(words, page))
-    return found
+        result.append(_command(words, page))
+    return result
 
 
 def verb_of(words: Sequence[str]) -> tuple[str, ...]:
@@ -59,8 +59,8 @@ def verb_of(words: Sequence[str]) -> tuple[str, ...]:
 
 def names_of(page: str) -> list[tuple[str, ...]]:
     """The verbs of regard that are only spoken of."""
-    found = INLINE.findall(_plain(page))
-    return [verb_of(code.split()[1:]) for code in found if code.startswith("regard ") and _is_name(code)]
+    result = INLINE.findall(_plain(page))
+    return [verb_of(code.split()[1:]) for code in result if code.startswith("regard ") and _is_name(code)]
 
 
 def blocks_of(page: str) -> list[str]:
@@ -72,7 +72,7 @@ def blocks_of(page: str) -> list[str]:
 def _plain(page: str) -> str:
     """Without blocks between fences, and without lines that end within a command."""
     text = FENCED.sub("", (ROOT / page).read_text().replace("\\\n", " "))
-    return re.sub(r"`[^`\n]+\n[^`\n]+`", lambda found: found[0].replace("\n", " "), text)
+    return re.sub(r"`[^`\n]+\n[^`\n]+`", lambda result: result[0].replace("\n", " "), text)
 
 
 def _lines(page: str) -> Iterator[str]:

@@ -71,7 +71,7 @@ class Reader:
         patch.setattr(ablation, "EXTRA_SEEDS", 1)  # the fewest with a standard deviation
         patch.setattr(scaling, "FRACTIONS", (0.25, 0.5, 1.0))
         patch.setattr(laws, "RESAMPLES", 8)
-        patch.setattr(server, "serve", lambda *_: None)  # the place is bound and told; nobody waits for a browser
+        patch.setattr(server, "serve", lambda *_: None)  # the address is bound and printed; nobody waits for a browser
         patch.setattr(compare, "installed_baselines", lambda: SCIKIT_LEARN)
         for task in ("translate", "summarise"):
             patch.setattr(f"regard.tasks.{task}.task.write_targets", write_little)

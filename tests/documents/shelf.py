@@ -37,12 +37,12 @@ def fill(folder: Path) -> None:
 
 
 def _tables(folder: Path) -> None:
-    dice = random.Random(0)
+    rng = random.Random(0)
     for name, rows in (("houses", 70), ("new", 10), ("test", 30)):
         lines = ["area,city,zip,price"]
         for _ in range(rows):
-            area, city = dice.randint(40, 200), dice.choice(CITIES)
-            price = 10 * area + 500 * CITIES.index(city) + dice.randint(0, 50)
+            area, city = rng.randint(40, 200), rng.choice(CITIES)
+            price = 10 * area + 500 * CITIES.index(city) + rng.randint(0, 50)
             lines.append(f"{area},{city},{dice.choice((1010, 1020, 1030))},{price}")
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
 

@@ -33,12 +33,12 @@ def test_what_a_page_says_runs(page: str, reader: Reader):
 def test_every_verb_stands_on_some_page():
     from regard.cli.app import app
 
-    told = {word for command in every_command() for word in command.words}
+    output = {word for command in every_command() for word in command.words}
     hidden = {"work"}  # what a study starts by itself
     for name in app:
         if not name.startswith("-"):
-            assert name in told, name
-            assert {one for one in app[name] if not one.startswith("-")} - hidden <= told, name
+            assert name in output, name
+            assert {one for one in app[name] if not one.startswith("-")} - hidden <= output, name
 
 
 @pytest.mark.parametrize("page", pages())
@@ -56,9 +56,9 @@ def test_commands_are_found_in_blocks_and_in_sentences(tmp_path: Path, monkeypat
     text = "Say `regard view` or `regard\nshow runs/x`.\n\n    make docs   # a site\n    cat x\n\n| `regard doctor` |\n"
     (tmp_path / "a.md").write_text(text + "\n    curl x\n\n    regard completion bash > ~/a\n")
     monkeypatch.setattr("tests.documents.pages.ROOT", tmp_path)
-    found = [(" ".join(one.words), one.into) for one in commands_of("a.md")]
-    told = ["regard show runs/x", "make docs", "regard doctor", "regard completion bash"]
-    assert found == [(words, "~/a" if "bash" in words else None) for words in told]
+    result = [(" ".join(one.words), one.into) for one in commands_of("a.md")]
+    expected = ["regard show runs/x", "make docs", "regard doctor", "regard completion bash"]
+    assert result == [(words, "~/a" if "bash" in words else None) for words in expected]
     assert blocks_of("a.md") == ["curl x"]
     assert names_of("a.md") == [("view",)]
 

@@ -71,8 +71,8 @@ def test_what_was_measured_is_what_is_measured():
 
     from docs.measured import HERE, measure
 
-    kept, found = json.loads(HERE.read_text()), measure()
-    assert kept.keys() == found.keys()
-    for name, curves in found.items():
+    kept, result = json.loads(HERE.read_text()), measure()
+    assert kept.keys() == result.keys()
+    for name, curves in result.items():
         for what, values in curves.items():
             assert values == pytest.approx(kept[name][what], rel=0.05, abs=3e-3), f"{name}, {what}"

@@ -19,7 +19,6 @@ from tests.studies.conftest import TINY
 RUN_IN_PROCESSES = pool._run  # which the fixture replaces
 
 
-@pytest.mark.timeout(280)
 def test_a_study_whose_run_is_killed_with_it_resumes_to_the_same_report(here: Path, monkeypatch: pytest.MonkeyPatch):
     """A copy of this process starts a real run and is killed once the run has a checkpoint."""
     words = ["study", "ablate", "--task", "lm", "--data", "../text.txt", "--out", "s", "--steps", "40", "--seeds", "1"]

@@ -34,6 +34,7 @@ from regard.tables.network import scratch
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.in_context_loss import MIN_PROBABILITY
 from regard.tables.network.scratch import NPTPredictor
+from tests.helpers import patience
 from tests.tables.conftest import write_tiny_reader
 
 ESTIMATORS = [NPTClassifier, NPTRegressor]
@@ -237,7 +238,12 @@ def test_cells_are_weighed_by_hiding_them_one_after_the_other(monkeypatch: pytes
         torch.testing.assert_close(found, expected / expected.sum(1, keepdim=True), rtol=0, atol=1e-3)
         monkeypatch.setattr(explain, "MASKED_PER_PASS", 3)  # and columns too
         predict = Mock(side_effect=learned.predict)
-        again = explain.column_weights(SimpleNamespace(predict=predict), values, places, classes)
+        again = explain.column_weights(
+            SimpleNamespace(predict=predict, row_weights=learned.row_weights, attends_to_labels=True),
+            values,
+            places,
+            classes,
+        )
         torch.testing.assert_close(again, found, rtol=0, atol=1e-4)
         assert max(len(call.args[0]) for call in predict.call_args_list) == 3
         empty = torch.stack([values[:, own].isnan().all(1) for own in places], 1)
@@ -611,7 +617,7 @@ def test_the_time_limit_is_kept(mode: str, limit: float):
     table = np.random.default_rng(0).normal(size=(400, 10))
     began = time.monotonic()
     NPTRegressor(mode=mode, time_limit=limit, members=2, random_state=0).fit(table, table[:, 0])
-    assert time.monotonic() - began < 1.5 * limit + 3  # one step and what surrounds it, on a busy machine
+    assert time.monotonic() - began < 1.5 * limit + patience(3)  # one step and what surrounds it
 
 
 def test_trained_quantiles_cover_what_was_never_learned():

@@ -1,6 +1,5 @@
 """Pre-training on synthetic tables: in one process, on two ranks, continued, and used."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import torch
 from regard.core import tensors
 from regard.store import WEIGHTS, read_metrics
 from regard.tables.prior import SyntheticTables
+from regard.tasks.base import Workspace
 from regard.tasks.pretrain_tables.recipe import in_context_tables
 from tests.command import regard
 
@@ -41,11 +41,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_ranks_that_draw_other_kinds_of_tables_learn_as_one(
     alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Two more processes are started from this one, which has all that it needs in memory."""
-    words = [*pretrain(tmp_path / "two"), "--processes=2"]
-    monkeypatch.setattr(sys, "argv", ["regard", *map(str, words)])
+    """The two processes are started with the words of the command, not with those of this test's own process."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert regard(*words) == 0
+    assert regard(*pretrain(tmp_path / "two"), "--processes=2") == 0
     assert len(losses(alone)) == STEPS
     assert losses(tmp_path / "two") == pytest.approx(losses(alone), abs=2e-3)  # Muon counts in bfloat16
 
@@ -54,8 +52,8 @@ def test_what_was_learned_reads_a_table(alone: Path, tmp_path: Path):
     pd.DataFrame({"x": np.arange(40) % 7, "y": np.arange(40) % 2}).to_csv(tmp_path / "table.csv", index=False)
     words = ["--target=y", "--task=classify", "--mode=in_context", "--weights", alone]
     assert regard("fit", tmp_path / "table.csv", "--out", tmp_path / "run", *words) == 0
-    assert regard("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "told.csv") == 0
-    assert len(pd.read_csv(tmp_path / "told.csv")) == 40
+    assert regard("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "predicted.csv") == 0
+    assert len(pd.read_csv(tmp_path / "predicted.csv")) == 40
 
 
 def test_another_run_goes_on_from_what_was_learned(alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -66,7 +64,7 @@ def test_another_run_goes_on_from_what_was_learned(alone: Path, tmp_path: Path, 
     assert learned.keys() < more.keys()  # a second layer, of which the first run knows nothing
     for name, value in learned.items():
         torch.testing.assert_close(more[name], value)
-    assert "began from" in (tmp_path / "more" / "card.md").read_text()
+    assert "started from" in (tmp_path / "more" / "card.md").read_text()
     assert f"{len(learned)} of the {len(more)} tensors" in capsys.readouterr().err
     assert regard(*pretrain(tmp_path / "none"), "--init", tmp_path / "nothing") == 1
     assert str(tmp_path / "nothing") in capsys.readouterr().err
@@ -78,10 +76,14 @@ def test_another_run_goes_on_from_what_was_learned(alone: Path, tmp_path: Path, 
     assert not (tmp_path / "none").exists()
 
 
-def test_a_seed_draws_other_tables_and_measures_by_the_same():
+def test_a_seed_draws_other_tables_and_is_validated_on_the_same(tmp_path: Path):
     plan = in_context_tables()
     other = replace(plan, training=replace(plan.training, seed=3))
-    [first, second] = (prepare(one) for one in (plan, other))
-    assert first.train == SyntheticTables(plan.data), "as before seeds were heard"
+    with (
+        plan.task.prepare(plan, Workspace(tmp_path)) as first,
+        other.task.prepare(other, Workspace(tmp_path)) as second,
+    ):
+        pass
+    assert first.train == SyntheticTables(plan.data), "seed 0 is the prior's own"
     assert second.train.batch(0) != first.train.batch(0)
     assert second.valid == first.valid

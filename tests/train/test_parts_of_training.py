@@ -101,11 +101,11 @@ def test_rates_are_those_that_the_optimisers_step_with():
     model = GPT(vocab=8, width=16, layers=1, heads=2).build()
     optimisers = Muon(lr=0.02, adamw=AdamW(lr=0.004)).build(model)
     optimisers.step(0.5)
-    told = optimisers.learning_rates(0.5)
-    assert told == {"lr": 0.01, "lr_adamw": 0.002}
+    output = optimisers.learning_rates(0.5)
+    assert output == {"lr": 0.01, "lr_adamw": 0.002}
     used = [group["lr"] for part, _ in optimisers.parts for group in part.param_groups]
-    assert used[0] == told["lr"]
-    assert set(used[1:]) == {told["lr_adamw"]}
+    assert used[0] == output["lr"]
+    assert set(used[1:]) == {output["lr_adamw"]}
     assert AdamW(lr=0.5).build(model).learning_rates(0.5) == {"lr": 0.25}
 
 

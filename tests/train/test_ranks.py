@@ -5,14 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from regard.store import read_metrics
 from tests.command import regard as regard_here
+from tests.helpers import patience, wait_until
 
 OPTIONS = [
     "--training.batch_size=8", "--training.log_every=1", "--training.eval_every=4", "--data.train=64",
@@ -28,7 +27,7 @@ def regard(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         try:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=patience(120))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise
@@ -121,17 +120,9 @@ def test_its_ranks_save_when_it_is_asked_to_stop_and_end_with_it(tmp_path: Path)
         try:
             wait_until(lambda: (tmp_path / "run" / "metrics.jsonl").exists(), process)
             process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 128 + signal.SIGINT
+            assert process.wait(patience(60)) == 128 + signal.SIGINT
         finally:
             process.kill()
     checkpoints = list((tmp_path / "run" / "checkpoints").glob("step-*"))
     assert len(checkpoints) == 1
     assert (tmp_path / "run" / "model.safetensors").exists()
-
-
-def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert process.poll() is None, "ended by itself"
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.1)

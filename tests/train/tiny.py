@@ -4,9 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.data.text.dates import Dates
+from regard.tasks import Translate, save_run
 from regard.tasks.plan import Plan
 from regard.tasks.training import train
 from regard.tasks.translate.recipe import dates
+from regard.text import Characters
 from regard.train import Report
 
 
@@ -23,6 +25,13 @@ def tiny_plan(**training: object) -> Plan:
 
 def train_tiny(out: Path, resume: bool = False, **training: object) -> Report:
     return train(tiny_plan(**training), out, resume=resume)
+
+
+def save_untrained(out: Path) -> None:
+    """A translator that has learned nothing, for tests of what other tasks refuse."""
+    tokenizer = Characters().train(["0123456789-"])
+    config = replace(tiny_plan().model, vocab=tokenizer.vocab)
+    save_run(out, config, config.build(), Translate(), tokenizer)
 
 
 def weights_of(out: Path) -> bytes:

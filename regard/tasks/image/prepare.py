@@ -37,7 +37,8 @@ def prepare_images(task: Any, plan: Settings, workspace: Workspace) -> Iterator[
     final, temporary = out / "images", out.parent / f".{out.name}.images.part"
     place = final if workspace.resume and final.exists() else temporary
     train = Sources(data.train, "train")
-    model = plan.model if place == final else with_sizes(plan.model, train.sizes())
+    sizes_known = plan.model.image and plan.model.patch and plan.model.channels
+    model = plan.model if place == final and sizes_known else with_sizes(plan.model, train.sizes())
     image_format = ImageFormat(model.image, model.channels, data.resize)
     try:
         with ranks.first_only() as first:
