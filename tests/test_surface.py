@@ -9,7 +9,7 @@ from regard.cli.known_settings import FILE, settings_tree
 from tests.house import trees
 from tests.surface import CLI, PACKAGES, PYTHON, REWRITE, cli_surface, public_names, python_surface
 
-MAY_PRINT = {"cli", "demo"}  # and the verbs of tasks: results go to stdout
+MAY_PRINT = ("regard/cli/", "regard/demo/", "regard/tasks/options.py")  # and verb.py: results go to stdout
 
 
 def test_names_to_import_and_their_parameters() -> None:
@@ -35,7 +35,7 @@ def test_the_library_logs_and_only_verbs_print() -> None:
     printing = [
         f"{file}:{node.lineno}"
         for file, tree in trees()
-        if file.parts[1] not in MAY_PRINT and file.name != "verb.py"
+        if not str(file).startswith(MAY_PRINT) and file.name != "verb.py"
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]

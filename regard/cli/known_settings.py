@@ -1,6 +1,7 @@
-"""The names of all settings, so that a misspelt one is refused before torch is imported, which takes seconds.
+"""The names of all settings: a misspelt one is refused before torch is imported, which takes seconds.
 
-`settings.json` lists them as a tree; `write_settings` rewrites it, and a test compares it with the configs. Where settings of variants differ, their names are joined.
+`settings.json` lists them as a tree; `write_settings` rewrites it, and a test compares it with the configs. Where
+settings of variants differ, their names are joined.
 """
 
 import json
