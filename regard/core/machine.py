@@ -29,6 +29,16 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def available_memory() -> int | None:
+    """Bytes of memory that could be used now without swapping; None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            lines = dict(line.split(":", 1) for line in file)
+        return int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return None
+
+
 def has_fast_bfloat16(device: str = "cpu") -> bool:
     """Whether matrix products in bfloat16 are faster than in float32 on this device."""
     import torch

@@ -2,9 +2,12 @@
 
 from typing import ClassVar
 
+import torch
 from torch import nn
 
 from regard.core.config import Config
+from regard.core.errors import ConfigError
+from regard.core.machine import available_memory
 
 
 class ModelConfig(Config):
@@ -28,3 +31,17 @@ class ModelConfig(Config):
 
     def build(self) -> nn.Module:
         raise NotImplementedError("abstract: a config builds its model")
+
+
+def build_model(config: ModelConfig) -> nn.Module:
+    """The model of a config, refused in one line where its parameters alone would not fit into memory."""
+    with torch.device("meta"):  # shapes without memory
+        outline = config.build()
+    needed = sum(p.numel() * p.element_size() for p in outline.parameters())
+    available = available_memory()
+    if available is not None and needed > available:
+        raise ConfigError(
+            f"model: its parameters need {needed / 2**30:,.1f} GiB, and {available / 2**30:,.1f} GiB of memory are "
+            "free; choose a smaller width, fewer layers or a smaller vocabulary"
+        )
+    return config.build()

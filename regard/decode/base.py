@@ -1,10 +1,14 @@
-"""What decoding needs of a model: one `step`, and a state whose rows can be chosen."""
+"""What decoding needs of a model: a state, and one `step` that scores the next token."""
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
-from regard.core.shapes import Logits, Tokens
+from regard.core.errors import UserError
+from regard.core.shapes import Logits, Source, SourceValid, Tokens
+from regard.parts.positions import Positions
 
 
 @runtime_checkable
@@ -17,6 +21,44 @@ class State(Protocol):
 
 @runtime_checkable
 class Writer(Protocol):
-    """Any model that writes: the scores after the given tokens, and the state that has read them."""
+    """Any model that writes token by token."""
 
-    def step(self, tokens: Tokens, state: State) -> tuple[Logits, State]: ...
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def max_positions(self) -> int | None:
+        """How many tokens it can read and write in all; None: any number."""
+
+    def step(self, tokens: Tokens, state: Any) -> tuple[Logits, Any]:
+        """The scores after each of these tokens, and the state that has read them."""
+
+    def modules(self) -> Iterator[nn.Module]: ...
+
+
+@runtime_checkable
+class TextWriter(Writer, Protocol):
+    """A language model: it continues a text."""
+
+    def init_state(self, capacity: int = 64) -> State:
+        """The state before the first token, with memory for `capacity` of them; it grows where more come."""
+
+
+@runtime_checkable
+class SourceWriter(Writer, Protocol):
+    """A model that reads a source and writes a target."""
+
+    def init_state(self, source: Source, valid: SourceValid | None = None, positions: Positions | None = None) -> State:
+        """The state that has read the source."""
+
+
+def text_writer(model: nn.Module) -> TextWriter:
+    if not isinstance(model, TextWriter):
+        raise UserError(f"{type(model).__name__} does not write")
+    return model
+
+
+def source_writer(model: nn.Module) -> SourceWriter:
+    if not isinstance(model, SourceWriter):
+        raise UserError(f"{type(model).__name__} does not write")
+    return model

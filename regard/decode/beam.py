@@ -1,4 +1,4 @@
-"""Beam search: keep the few likeliest beginnings, and let each compete with the others at every step.
+"""Beam search: keep the few likeliest prefixes, and extend them all at every step (Sutskever et al., 2014).
 
 A finished text is scored by its log-probability divided by a power of its length, or short ones would always win.
 """
@@ -16,13 +16,13 @@ from regard.parts.attention.base import hide
 @dataclass(frozen=True)
 class Hypothesis:
     tokens: list[int]  # without start and end
-    score: float  # log-probability, divided by length ** power
+    score: float  # log-probability, divided by length ** length_penalty
 
 
 @dataclass(frozen=True)
 class Beam:
     width: int = 5
-    length_penalty: float = 1.0  # of the length that the log-probability is divided by
+    length_penalty: float = 1.0  # the power of the length that the log-probability is divided by
 
     def __post_init__(self) -> None:
         at_least(1, width=self.width)
@@ -34,7 +34,7 @@ class Beam:
         """For each row its best texts, best first. `state` has one row a text; it is forked here."""
         finished = [Finished(self.width) for _ in range(rows)]
         texts = list(range(rows))  # which of the rows are still being written
-        device = next(model.parameters()).device  # type: ignore[attr-defined]
+        device = model.device
         logits, state = model.step(torch.full((rows, 1), start, device=device), state)
         sums = torch.zeros(rows, 1, device=device)  # log-probability of each beginning; at first there is only one
         written = torch.empty(rows, 1, 0, dtype=torch.long, device=device)

@@ -23,7 +23,7 @@ def likeliest(scores: Scores, written: list[list[int]]) -> Choice:
 class Sampling:
     """A random draw. Temperature first, then whatever is too unlikely is left out, by number, by mass or by ratio."""
 
-    temperature: float = 1.0  # 0: always the likeliest
+    temperature: float = 0.8  # below 1: fewer surprises, above 1: more; 0: always the likeliest
     top_k: int | None = None  # only the k likeliest
     top_p: float | None = None  # only the likeliest that together have this probability (Holtzman et al., 2020)
     min_p: float | None = None  # only those at least this share as likely as the likeliest

@@ -63,11 +63,9 @@ def _one_thread(alone: bool) -> Iterator[None]:
 
 
 def _largest(model: Writer) -> int:
-    parts = model.modules()  # type: ignore[attr-defined]
-    return max((part.matrix().numel() for part in parts if isinstance(part, Packable)), default=0)
+    return max((part.matrix().numel() for part in model.modules() if isinstance(part, Packable)), default=0)
 
 
 def greedy(model: Writer, state: State, rows: int, start: int, end: int, max_tokens: int) -> list[list[int]]:
     """Always the likeliest next token, after a start token."""
-    device = next(model.parameters()).device  # type: ignore[attr-defined]
-    return write(model, state, torch.full((rows, 1), start, device=device), end, max_tokens)
+    return write(model, state, torch.full((rows, 1), start, device=model.device), end, max_tokens)

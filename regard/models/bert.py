@@ -9,8 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.core.config import Config
-from regard.core.errors import at_least
+from regard.core.errors import at_least, at_most
 from regard.core.shapes import Labels, Logits, States, Tokens, Valid
+from regard.core.sizes import MAX_LABELS
 from regard.parts.attention.base import hide
 from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
@@ -48,6 +49,7 @@ class ClassifierHead(HeadConfig):
 
     def __post_init__(self) -> None:
         at_least(0, labels=self.labels)
+        at_most(MAX_LABELS, labels=self.labels)
 
     def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
         return Classifier(width, self.labels, self.pooling, dropout)
@@ -92,6 +94,7 @@ class BERT(SequenceTrunk):
         super().__post_init__()
         at_least(0, vocab=self.vocab)
         at_least(1, segments=self.segments)
+        at_most(MAX_LABELS, segments=self.segments)
 
     @property
     def fills_masks(self) -> bool:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.core.errors import MANY, ConfigError, at_least, at_most, share
 from regard.core.model import ModelConfig
 from regard.core.shapes import Logits, Memory, Source, SourceValid, States, Tokens
+from regard.core.sizes import MAX_WIDTH
 from regard.models.base import WritingModel
 from regard.parts.attention import Additive, Full
 from regard.parts.cache import KVCache, other_texts
@@ -44,6 +45,7 @@ class RNN(ModelConfig):
         at_least(0, vocab=self.vocab)
         at_least(1, target_vocab=self.target_vocab, layers=self.layers)
         at_most(MANY, layers=self.layers)
+        at_most(MAX_WIDTH, width=self.width)
         share(dropout=self.dropout)
 
     def build(self) -> "RNNModel":

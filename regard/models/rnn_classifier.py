@@ -7,6 +7,7 @@ from torch import nn
 from regard.core.errors import MANY, ConfigError, at_least, at_most, share
 from regard.core.model import ModelConfig
 from regard.core.shapes import Labels, Tokens, Valid
+from regard.core.sizes import MAX_WIDTH
 from regard.models.bert import ClassifierHead
 from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
@@ -35,6 +36,7 @@ class RNNClassifier(ModelConfig):
         at_least(0, vocab=self.vocab)
         at_least(1, layers=self.layers)
         at_most(MANY, layers=self.layers)
+        at_most(MAX_WIDTH, width=self.width)
         share(dropout=self.dropout)
 
     @property

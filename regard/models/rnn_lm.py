@@ -7,6 +7,7 @@ from torch import Tensor
 from regard.core.errors import MANY, at_least, at_most, share
 from regard.core.model import ModelConfig
 from regard.core.shapes import Logits, Tokens
+from regard.core.sizes import MAX_WIDTH
 from regard.models.base import WritingModel
 from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
@@ -29,6 +30,7 @@ class RNNLM(ModelConfig):
         at_least(0, vocab=self.vocab)
         at_least(1, width=self.width, layers=self.layers)
         at_most(MANY, layers=self.layers)
+        at_most(MAX_WIDTH, width=self.width)
         share(dropout=self.dropout)
 
     def build(self) -> "RNNLMModel":

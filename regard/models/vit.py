@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 
 from torch import nn
 
-from regard.core.errors import ConfigError, at_least
+from regard.core.errors import ConfigError, at_least, at_most
 from regard.core.shapes import Images, Labels
+from regard.core.sizes import MAX_LABELS
 from regard.parts.dropout import Dropout
 from regard.parts.embed import Patches
 from regard.parts.init import init_weights
@@ -33,6 +34,7 @@ class ViT(SequenceTrunk):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(0, labels=self.labels, image=self.image, patch=self.patch, channels=self.channels)
+        at_most(MAX_LABELS, labels=self.labels, image=self.image, patch=self.patch, channels=self.channels)
         if self.patch and self.image % self.patch:
             raise ConfigError(f"image {self.image} is not divisible by patch {self.patch}")
         if self.patch % self.stem.shrink:

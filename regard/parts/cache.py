@@ -8,7 +8,7 @@ class KVCache:
     """Keys and values of one attention, in memory that is laid out ahead and doubles when it is full."""
 
     def __init__(self, capacity: int = 64):
-        self.capacity, self.length = capacity, 0
+        self.capacity, self.length = max(1, capacity), 0  # doubling must lead somewhere
         self._keys: KVBuffer | None = None
         self._values: KVBuffer | None = None
 

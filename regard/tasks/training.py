@@ -11,6 +11,7 @@ import torch
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError
 from regard.core.files import write_text
+from regard.core.model import build_model
 from regard.store import CARD, TOKENIZER, RunFolder
 from regard.store.loss_plot import plot_losses
 from regard.tasks.base import Prepared, Scores, Workspace
@@ -55,7 +56,7 @@ def train(plan: Plan, out: str | Path, *, resume: bool = False, overwrite: bool 
 
 def _loop(plan: Plan, ready: Prepared, folder: RunFolder, ranks: Ranks) -> Loop:
     torch.manual_seed(plan.training.seed)
-    model = plan.model.build()
+    model = build_model(plan.model)
     model.load_state_dict(dict(ready.weights), strict=False)
     return Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks, ready.sample)
 

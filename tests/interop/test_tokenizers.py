@@ -10,8 +10,7 @@ from tokenizers import Tokenizer as Engine
 
 import regard
 from regard.core.errors import UserError
-from regard.decode import Sampling
-from regard.tasks.lm.generate import following
+from regard.decode import Sampling, continuation
 from tests.command import regard as command
 from tests.interop.worded import PAIRS, PROMPTS, WRITERS, folder
 
@@ -79,11 +78,11 @@ def test_what_comes_in_pieces_is_the_whole_text(shelf):
     tokenizer = regard.load(shelf / "llama").tokenizer
     given, written = tokenizer.encode(["Two dogs", "sleep"])
     assert tokenizer.decode([written]) == ["sleep"]
-    assert following(tokenizer, given, written) == " sleep"
+    assert continuation(tokenizer, given, written) == " sleep"
 
 
 def test_the_command_line_takes_such_folders(shelf, capsys):
-    assert command("generate", shelf / "llama", "--prompt", "Two dogs", "--tokens", 8, "--temperature", 0) == 0
+    assert command("generate", shelf / "llama", "--prompt", "Two dogs", "--max-tokens", 8, "--temperature", 0) == 0
     assert capsys.readouterr().out == f"Two dogs{theirs(shelf / 'llama', 'Two dogs', 8)}\n"
 
 

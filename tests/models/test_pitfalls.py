@@ -7,7 +7,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from regard.core.config import override
 from regard.core.errors import ConfigError
+from regard.core.model import build_model
 from regard.models import BERT, GPT
 from regard.parts import Full, Learned, MultiHead, NoPosition, Position, Sinusoid, ZeroInit, listen
 from tests.helpers import close, every_small, lookup, name_of, tree_places
@@ -124,3 +126,30 @@ def test_zero_init_with_a_tied_head_is_refused():
         GPT(vocab=65, init=ZeroInit(), tied=False).build()(torch.arange(60)[None])[0], torch.arange(60)
     )
     assert loss.item() == pytest.approx(math.log(65), abs=0.1)
+
+
+def test_a_state_without_capacity_grows():
+    model = build(BASES[GPT])
+    scores, state = model.step(torch.zeros(1, 3, dtype=torch.long), model.init_state(0))
+    assert scores.shape[1] == state.length == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [({"width": 10**9}, "width"), ({"heads": 10**9}, "heads"), ({"head_size": 10**9}, "head_size"),
+     ({"feed": {"kind": "GELU", "hidden": 10**9}}, "feed.hidden"),
+     ({"position": {"kind": "Learned", "length": 10**9}}, "position.length")],
+)  # fmt: skip
+def test_a_huge_size_is_refused_by_name(change, key):
+    with pytest.raises(ConfigError, match=rf"^{key}: at most [\d,]+, not"):
+        override(GPT(vocab=9), change)
+
+
+def test_a_model_that_does_not_fit_is_refused_before_it_is_built():
+    huge = GPT(vocab=9, width=2**17, layers=512, heads=2**10)
+    with pytest.raises(ConfigError, match=r"model: its parameters need [\d,.]+ GiB, and [\d,.]+ GiB of memory"):
+        build_model(huge)
+    state = torch.get_rng_state()
+    first = GPT(vocab=9, width=16, layers=1).build()
+    torch.set_rng_state(state)
+    close(first.embedding.table.weight, build_model(GPT(vocab=9, width=16, layers=1)).embedding.table.weight)

@@ -111,6 +111,7 @@ def test_the_read_out_is_inside_the_plot_and_gives_only_logged_values(tmp_path: 
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")  # step 30, where only the short run was logged
         assert status(page, "step 30:") == "step 30: long training loss 4.04; short training loss 5.03"
+        watched.settle()  # the read-out is drawn in the frame after
         assert figure.locator(".readout .number").all_text_contents() == ["4.04 at 40", "5.03"]
 
 

@@ -61,9 +61,9 @@ def test_an_encoder_fills_the_hidden_word(corpus: Path, tmp_path: Path) -> None:
     words = ["--data", corpus, "--out", tmp_path / "fill", *SMALL, "--data.length=16", "--steps=2"]
     assert regard("train", "fill", *words) == 0
     [text] = samples(tmp_path / "fill", checks=1)
-    filled, hidden = text.split("\nhidden: ")
+    filled, masked = text.split("\nmasked: ")
     before, _, after = filled.partition("[")
-    assert f"{before}{hidden}{after.partition(']')[2]}" in TEXT * 2
+    assert f"{before}{masked}{after.partition(']')[2]}" in TEXT * 2
 
 
 def test_a_sample_that_draws_lots_changes_no_bit_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_a_sample_that_draws_lots_changes_no_bit_of_the_run(tmp_path: Path, monk
 
         return sample
 
-    monkeypatch.setattr("regard.recipes.pairs.writing", restless)
+    monkeypatch.setattr("regard.tasks.seq2seq.prepare.translation_sample", restless)
     train_tiny(tmp_path / "restless")
     assert weights_of(tmp_path / "restless") == weights_of(tmp_path / "as-it-is")
     assert samples(tmp_path / "restless", checks=3)[0].startswith("[0.")

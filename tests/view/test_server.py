@@ -88,7 +88,7 @@ def test_of_several_targets_the_first_is_shown_and_told() -> None:
     from regard.view.row_explanation import as_row, explain_row, form_fields
 
     table = np.random.default_rng(0).normal(size=(30, 2))
-    estimator = NPTClassifier(mode="trained", time_limit=1, random_state=0).fit(table, (table > 0).astype(str))
+    estimator = NPTClassifier(mode="scratch", time_limit=1, random_state=0).fit(table, (table > 0).astype(str))
     row = {field["name"]: field["value"] for field in form_fields(estimator)}
     found = explain_row(estimator, ViewInput(row=row))
     frame = as_row(estimator, row)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError, at_least
+from regard.core.errors import ConfigError, at_least, at_most
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.core.sizes import MAX_LENGTH
 from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.full import FullAttention
 from regard.parts.masks import Mask
@@ -25,6 +26,7 @@ class Linformer(AttentionConfig):
 
     def __post_init__(self) -> None:
         at_least(1, slots=self.slots, length=self.length)
+        at_most(MAX_LENGTH, slots=self.slots, length=self.length)
 
     def build(self, heads: int, head_size: int) -> "LinformerAttention":
         return LinformerAttention(self.slots, self.length, head_size)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from regard.core.errors import ConfigError, at_least
+from regard.core.errors import ConfigError, at_least, at_most
 from regard.core.shapes import States
+from regard.core.sizes import MAX_LENGTH
 from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
 
 
@@ -17,6 +18,7 @@ class Learned(PositionConfig):
 
     def __post_init__(self) -> None:
         at_least(1, length=self.length)
+        at_most(MAX_LENGTH, length=self.length)
 
     def build(self, width: int, heads: int, head_size: int, causal: bool) -> "LearnedEncoding":
         return LearnedEncoding(self.length, width)

@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.core.errors import at_least
+from regard.core.errors import at_least, at_most
+from regard.core.sizes import MAX_LENGTH
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
 from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
@@ -22,6 +23,7 @@ class Shaw(PositionConfig):
 
     def __post_init__(self) -> None:
         at_least(0, reach=self.reach)
+        at_most(MAX_LENGTH, reach=self.reach)
 
     def build(self, width: int, heads: int, head_size: int, causal: bool) -> "ShawEncoding":
         return ShawEncoding(self.reach, head_size)

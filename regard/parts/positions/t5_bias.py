@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError, at_least
+from regard.core.errors import ConfigError, at_least, at_most
+from regard.core.sizes import MAX_LENGTH
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
 from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
@@ -21,6 +22,7 @@ class T5Bias(PositionConfig):
 
     def __post_init__(self) -> None:
         at_least(4, count=self.count)  # both ways, near and far
+        at_most(MAX_LENGTH, count=self.count)
         if self.far <= self.count // 2:
             raise ConfigError(f"far: must be beyond the {self.count // 2} buckets of one distance each, not {self.far}")
 

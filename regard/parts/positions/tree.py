@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from regard.core.errors import ConfigError, UserError, at_least
+from regard.core.errors import ConfigError, UserError, at_least, at_most
 from regard.core.shapes import States
+from regard.core.sizes import MAX_LENGTH
 from regard.parts.attention.base import Bias
 from regard.parts.masks import Index
 from regard.parts.positions.base import PositionConfig, Positions
@@ -26,6 +27,7 @@ class Tree(PositionConfig):
 
     def __post_init__(self) -> None:
         at_least(0, reach=self.reach)
+        at_most(MAX_LENGTH, reach=self.reach)
 
     def build(self, width: int, heads: int, head_size: int, causal: bool) -> "TreeEncoding":
         if causal:

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from regard.tasks.options import Changes, CorpusOptions
@@ -25,11 +26,11 @@ def generate(
     *,
     prompt: str = "",
     max_tokens: int = 200,
-    temperature: float = 0.8,
+    temperature: float | None = None,
     top_k: int | None = None,
     top_p: float | None = None,
     min_p: float | None = None,
-    repetition_penalty: float = 1.0,
+    repetition_penalty: float | None = None,
     stop: tuple[str, ...] = (),
     seed: int | None = None,
 ) -> None:
@@ -44,7 +45,7 @@ def generate(
     max_tokens
         Maximum number of tokens to generate.
     temperature
-        Below 1 more certain, above 1 more varied; 0 always takes the most probable token.
+        Below 1 more certain, above 1 more varied; 0 always takes the most probable token. Default: 0.8.
     top_k
         Sample from this many of the most probable tokens.
     top_p
@@ -62,7 +63,11 @@ def generate(
     from regard.tasks.lm.generate import room_after
     from regard.tasks.run import load_run
 
-    sampling = Sampling(temperature, top_k, top_p, min_p, repetition_penalty, seed)
+    sampling = Sampling(top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    if temperature is not None:
+        sampling = replace(sampling, temperature=temperature)
+    if repetition_penalty is not None:
+        sampling = replace(sampling, repetition_penalty=repetition_penalty)
     loaded = load_run(run)
     pieces = loaded.generate(prompt, max_tokens, sampling, stop)
     tokenizer = loaded.words("it continues tokens but no text")

@@ -6,7 +6,7 @@ from torch import nn
 
 from regard.core.machine import device_of
 from regard.data.text.pairs import Pairs
-from regard.decode import greedy
+from regard.decode import greedy, source_writer
 from regard.tasks.lm.generate import room_after
 from regard.text import Tokenizer
 from regard.train import Sample
@@ -22,11 +22,11 @@ def translation_sample(tokenizer: Tokenizer, source: str, pairs: Pairs) -> Sampl
 
     def sample(model: nn.Module) -> str:
         row = batch.to(device_of(model))
-        positions = () if row.positions is None else (row.positions,)  # only some models take them
-        state = model.init_state(row.source, row.source_valid, *positions)  # type: ignore[operator]
+        writer = source_writer(model)
+        state = writer.init_state(row.source, row.source_valid, row.positions)
         room = room_after(model, row.source.shape[1])
         max_tokens = TOKENS if room is None else min(TOKENS, room)
-        written = greedy(model, state, 1, tokenizer.start, tokenizer.end, max_tokens)  # type: ignore[arg-type]
+        written = greedy(writer, state, 1, tokenizer.start, tokenizer.end, max_tokens)
         return f"{shorten(source, SHOWN, placeholder=' …')}\n→ {tokenizer.decode(written)[0]}"
 
     return sample

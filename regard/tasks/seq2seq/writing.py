@@ -11,7 +11,7 @@ from regard.core.machine import device_of
 from regard.data.text.pairs import pad, source_trees
 from regard.data.trees.conllu import Parse
 from regard.data.trees.tree_positions import pad_trees
-from regard.decode import Beam, greedy
+from regard.decode import Beam, State, Writer, greedy, source_writer
 from regard.parts.linear import packing
 from regard.text import Tokenizer
 from regard.train.evaluate import evaluation_mode
@@ -45,15 +45,15 @@ def write_targets(
     token_trees = source_trees(texts, trees, tokenizer)
     order = sorted(range(len(texts)), key=lambda row: len(sources[row]))
     answers: list[list[Written]] = [[] for _ in texts]
-    width = beam.width if beam else 1
+    width, writer = beam.width if beam else 1, source_writer(model)
     at_once = max(ROWS // width, 1)
     faster = packing(model, min(len(texts), at_once) * width) if len(texts) >= WORTH_PACKING else nullcontext()
     with evaluation_mode(model), torch.inference_mode(), faster:
         for rows in _groups(order, sources, at_once):
             source, valid = pad([[*sources[row], tokenizer.end] for row in rows], tokenizer.pad)
-            positions = () if token_trees is None else (pad_trees([token_trees[row] for row in rows]).to(device),)
-            state = model.init_state(source.to(device), valid.to(device), *positions)  # type: ignore[operator]
-            written = _write(model, tokenizer, state, len(rows), max_tokens, beam)
+            positions = None if token_trees is None else pad_trees([token_trees[row] for row in rows]).to(device)
+            state = writer.init_state(source.to(device), valid.to(device), positions)
+            written = _write(writer, tokenizer, state, len(rows), max_tokens, beam)
             for row, answer in zip(rows, written, strict=True):
                 answers[row] = answer
     return answers
@@ -73,12 +73,12 @@ def _groups(order: Sequence[int], sources: Sequence[Sequence[int]], most: int) -
 
 
 def _write(
-    model: nn.Module, tokenizer: Tokenizer, state: object, rows: int, max_tokens: int, beam: Beam | None
+    model: Writer, tokenizer: Tokenizer, state: State, rows: int, max_tokens: int, beam: Beam | None
 ) -> list[list[Written]]:
     ends = tokenizer.start, tokenizer.end, max_tokens
     if beam is None:
-        tokens = greedy(model, state, rows, *ends)  # type: ignore[arg-type]
+        tokens = greedy(model, state, rows, *ends)
         return [[Written(text)] for text in tokenizer.decode(tokens)]
-    hypotheses = beam.search(model, state, rows, *ends)  # type: ignore[arg-type]
+    hypotheses = beam.search(model, state, rows, *ends)
     texts = iter(tokenizer.decode([one.tokens for best in hypotheses for one in best]))
     return [[Written(next(texts), one.score) for one in best] for best in hypotheses]
