@@ -134,9 +134,9 @@ def test_help_breaks_lines_where_the_screen_ends_and_speaks_of_settings_only_whe
         (["generate", "x", "--top-k", "0"], 2, "--top-k: must be at least 1, not 0"),
         (["generate", "x", "--seed", str(10**30)], 2, "--seed: must be at least 0 and below 2**63"),
         (["study", "distance", "--out", "x", "--processes", "0"], 2, "--processes: must be at least 1, not 0"),
-        (["view", "nowhere"], 1, "nowhere: there is no such run folder"),
-        (["view", "x", "--export", "."], 1, ".: is a folder; --export needs a file, such as look.html"),
-        (["view", "x", "--export", "y/z.html"], 1, "y: there is no such folder"),
+        (["view", "nowhere"], 1, "nowhere: no such run folder"),
+        (["view", "x", "--export", "."], 1, ".: is a folder; --export needs a file such as view.html"),
+        (["view", "x", "--export", "y/z.html"], 1, "y: no such folder"),
         (["export", "x", "--to", "onnx", "--out", "y"], 2, '"onnx"'),
     ],
 )
