@@ -54,7 +54,7 @@ def tag(run: Path, *, words: bool = False, json: bool = False) -> None:
         if json:
             print(writer.dumps(tagged, ensure_ascii=False))
         else:
-            print(*(f"{word}\t{label}" for word, label in tagged), "", sep="\n")
+            print("".join(f"{word}\t{label}\n" for word, label in tagged))
 
 
 TRAIN = {"tag": train_tag}

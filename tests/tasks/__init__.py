@@ -1,0 +1,1 @@
+"""The tasks, each by itself."""
