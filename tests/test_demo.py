@@ -73,7 +73,7 @@ def test_it_shows_peers_evidence_alignment_and_what_to_type_next(demo: tuple[Pat
     assert "Traceback" not in output
 
 
-def test_wines_that_are_asked_about_were_never_learned(demo: tuple[Path, str]):
+def test_query_wines_are_not_among_the_training_rows(demo: tuple[Path, str]):
     import pandas
 
     known, new = (pandas.read_csv(demo[0] / name) for name in ("wines.csv", "new_wines.csv"))

@@ -35,7 +35,7 @@ QUICK = ["--training.schedule.warmup=10", "--model.dropout=0", "--task.fraction=
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sentences that can be learned by heart, in all orders: what a gap holds is told by its own sentence."""
+    """Sentences that can be learned by heart, in all orders: a masked word follows from its own sentence."""
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
     rng = torch.Generator().manual_seed(0)
     order = torch.randint(len(SENTENCES), (600,), generator=rng).tolist()
@@ -210,13 +210,15 @@ def test_words_of_another_librarys_bert_are_its_own(tmp_path: Path):
     run = load_run(tmp_path)
     begin = [word for word in words[5:] if word != "##s"]
     for text, first in (("the cat [MASK] on the mats.", begin), ("the cat[MASK] on the mats.", words[5:])):
-        [[guesses]] = run.candidates([text], 100)
+        [[candidates]] = run.candidates([text], 100)
         read = theirs(text, return_tensors="pt")
         with torch.no_grad():
             probabilities = model(**read).logits[0, 3].softmax(-1)
         known = {word: float(probabilities[words.index(word)]) for word in first}
         expected = {word: probability / sum(known.values()) for word, probability in known.items()}
-        assert dict(guesses) == pytest.approx(expected, abs=1e-5), "after a space nothing goes on with the word before"
+        assert dict(candidates) == pytest.approx(expected, abs=1e-5), (
+            "after a space nothing goes on with the word before"
+        )
         best = max(expected, key=expected.__getitem__)
         assert run.fill([text]) == [text.replace("[MASK]", best.removeprefix("##"))]
 
