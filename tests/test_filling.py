@@ -67,17 +67,17 @@ def test_it_fills_what_it_has_learned_by_heart(run: Path):
     assert load_run(run).fill([]) == []
 
 
-def test_guesses_are_probabilities_in_order_and_do_not_depend_on_the_batch(run: Path):
+def test_candidates_are_probabilities_in_order_and_do_not_depend_on_the_batch(run: Path):
     loaded = load_run(run)
     lines = ["the cat [MASK] on the mat.", "no gap", "[MASK] dog lay [MASK] his basket."]
     result = loaded.candidates(lines, 3)
     assert [len(masks) for masks in result] == [1, 0, 2]
     assert [masks[0][0].word for masks in result if masks] == ["sat", "a"]
     everything = loaded.candidates(lines[:1], 10_000)[0][0]
-    probabilities = [guess.probability for guess in everything]
+    probabilities = [one.probability for one in everything]
     assert probabilities == sorted(probabilities, reverse=True)
     assert sum(probabilities) == pytest.approx(1, abs=1e-4)
-    assert probabilities[:3] == pytest.approx([guess.probability for guess in result[0][0]], abs=1e-5)
+    assert probabilities[:3] == pytest.approx([one.probability for one in result[0][0]], abs=1e-5)
 
 
 def test_the_command_prints_lines_or_a_table(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
