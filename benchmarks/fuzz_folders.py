@@ -212,7 +212,7 @@ def make_texts(place: Path) -> list[Path]:
     (place / "text.txt").write_text("the cat sees a dog. a dog sees the cat.\n" * 50)
     small = ["--model.width=16", "--model.layers=1", "--model.heads=2", "--training.compile=never"]
     try:
-        main(["train", "lm", str(place / "text.txt"), "--out", str(place / "lm"), "--steps", "2", *small])
+        main(["train", "lm", "--data", str(place / "text.txt"), "--out", str(place / "lm"), "--steps", "2", *small])
     except SystemExit as stop:
         if stop.code:
             raise RuntimeError("the small language model was not trained") from None
