@@ -11,6 +11,7 @@ from tests.images.make import write_classes
 GERMAN = ["Zwei Hunde spielen .", "Der Hund sieht die Katze .", "Die Katze schläft .", "Ein Mann liest ."]
 ENGLISH = ["two dogs play .", "the dog sees the cat .", "the cat sleeps .", "a man reads ."]
 MOODS = ["good\twhat a fine day", "bad\tnever again", "good\tthe cat sat on the mat", "bad\tit rained and rained"]
+NAMES = [("Ada", "B-person"), ("met", "O"), ("Alan", "B-person"), ("in", "O"), ("Lima", "B-place")]
 CITIES = ("Rome", "Oslo", "Lima")
 
 
@@ -32,6 +33,9 @@ def fill(folder: Path) -> None:
     for name in ("pairs.tsv", "dev.tsv", "test_pairs.tsv"):
         (folder / name).write_text("".join(documents))
     (folder / "documents.txt").write_text("".join(f"{line}\n" for line in ENGLISH))
+    for name in ("names.txt", "test_names.txt"):
+        sentences = ["\n".join(f"{word}\t{label}" for word, label in NAMES) for _ in range(8)]
+        (folder / name).write_text("\n\n".join(sentences) + "\n")
     _tables(folder)
     _images(folder)
 
@@ -43,7 +47,7 @@ def _tables(folder: Path) -> None:
         for _ in range(rows):
             area, city = rng.randint(40, 200), rng.choice(CITIES)
             price = 10 * area + 500 * CITIES.index(city) + rng.randint(0, 50)
-            lines.append(f"{area},{city},{dice.choice((1010, 1020, 1030))},{price}")
+            lines.append(f"{area},{city},{rng.choice((1010, 1020, 1030))},{price}")
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 

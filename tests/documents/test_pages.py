@@ -1,6 +1,7 @@
 """The pages are taken at their word: what a reader can type is run, or, where that needs hours or a network, read."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,12 +34,12 @@ def test_what_a_page_says_runs(page: str, reader: Reader):
 def test_every_verb_stands_on_some_page():
     from regard.cli.app import app
 
-    output = {word for command in every_command() for word in command.words}
+    shown = {word for command in every_command() for word in command.words}
     hidden = {"work"}  # what a study starts by itself
     for name in app:
         if not name.startswith("-"):
-            assert name in output, name
-            assert {one for one in app[name] if not one.startswith("-")} - hidden <= output, name
+            assert name in shown, name
+            assert {one for one in app[name] if not one.startswith("-")} - hidden <= shown, name
 
 
 @pytest.mark.parametrize("page", pages())
@@ -47,7 +48,10 @@ def test_nothing_on_a_page_is_passed_over(page: str):
     from regard.cli.app import app
 
     assert [line for line in blocks_of(page) if not line.split()[0].endswith("/")] == []
+    new = set(re.findall(r"new-file=regard/tasks/(\w+)/verb\.py", (ROOT / page).read_text()))  # of a worked example
     for verb in names_of(page):
+        if verb[-1] in new:
+            continue
         assert verb[0] in app, verb
         assert len(verb) == 1 or verb[1] in app[verb[0]], verb
 
@@ -72,13 +76,13 @@ def test_commands_are_found_in_blocks_and_in_sentences(tmp_path: Path, monkeypat
         ["python", "benchmarks/attention.py", "--no-such-option"],
     ],
 )
-def test_a_program_that_is_told_nonsense_is_noticed(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_nonsense_given_to_a_program_is_noticed(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AssertionError):
         programs.run(words)
 
 
-def test_what_make_is_told_is_in_the_makefile():
+def test_targets_of_make_are_in_the_makefile():
     targets = (ROOT / "Makefile").read_text()
     for command in every_command():
         if command.words[0] == "make":
