@@ -90,9 +90,9 @@ def run_words(words: list[str]) -> int:
 def as_typed(line: str, verb: Callable[..., Any]) -> str:
     """An error line that begins with the name of a setting: as the verb's option of that name, where it has one."""
     name, colon, rest = line.partition(": ")
-    asked = signature(verb).parameters.values()
-    options = {one.name for one in asked if one.kind is one.KEYWORD_ONLY}
-    options |= {field.name for one in asked if is_dataclass(one.annotation) for field in fields(one.annotation)}
+    parameters = signature(verb).parameters.values()
+    options = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
+    options |= {field.name for one in parameters if is_dataclass(one.annotation) for field in fields(one.annotation)}
     plain = name.removeprefix("training.")
     return f"--{plain.replace('_', '-')}: {rest}" if colon and plain in options else line
 

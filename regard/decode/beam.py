@@ -46,8 +46,8 @@ class Beam:
                 body, last = written[i, parent[i, place]].tolist(), int(token[i, place])
                 tokens = body if last == end else [*body, last]
                 finished[texts[i]].add(Hypothesis(tokens, best[i, place].item() / length**self.length_penalty))
-            sums, kept = hide(best, ~ends).topk(min(self.width, best.shape[1]), -1)
-            parent, token = parent.gather(1, kept), token.gather(1, kept)
+            sums, chosen = hide(best, ~ends).topk(min(self.width, best.shape[1]), -1)
+            parent, token = parent.gather(1, chosen), token.gather(1, chosen)
             written = torch.cat([_rows(written, parent), token[:, :, None]], -1)
             ahead = sums[:, 0].tolist()
             open_ = [

@@ -34,7 +34,7 @@ TOKENS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_i
 class Settings:
     def __init__(self, data: Mapping[str, Any], where: str):
         self.data, self.where = data, where
-        self.asked: set[str] = set()
+        self.read_keys: set[str] = set()
 
     def whole(self, key: str, default: int | None, high: int, low: int = 1) -> int:
         """A whole number between bounds; a default of None means that the key must be there."""
@@ -69,7 +69,7 @@ class Settings:
         """A key that may be absent, or say what our parts do anyway."""
         if key in self.data and not any(self.data[key] is one or self.data[key] == one for one in allowed):
             raise self.error(key, self.data[key], "is more than our parts can express")
-        self.asked.add(key)
+        self.read_keys.add(key)
 
     def part(self, key: str) -> "Settings | None":
         value = self._get(key, None)
@@ -100,20 +100,20 @@ class Settings:
 
     def tokens(self) -> dict[str, Any]:
         """The special tokens that the file names, for whoever decodes."""
-        found = {key: self._get(key, None) for key in TOKENS}
-        for key, value in found.items():
+        tokens = {key: self._get(key, None) for key in TOKENS}
+        for key, value in tokens.items():
             single = value if isinstance(value, list) else [value]
             if not all(one is None or (isinstance(one, int) and not isinstance(one, bool)) for one in single):
                 raise self.error(key, value, "must be a whole number")
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in tokens.items() if value is not None}
 
     def unread(self) -> list[str]:
         """Keys that nobody asked for and that may mean something."""
-        return sorted(set(self.data) - self.asked - QUIET)
+        return sorted(set(self.data) - self.read_keys - QUIET)
 
     def error(self, key: str, value: Any, problem: str) -> ConfigError:
         return ConfigError(f"{self.where}: {shown(key)} {shown(value)} {problem}")
 
     def _get(self, key: str, default: Any) -> Any:
-        self.asked.add(key)
+        self.read_keys.add(key)
         return self.data.get(key, default)

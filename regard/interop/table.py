@@ -94,9 +94,9 @@ def check(folder: Path, table: Table, rows: Iterable[Row], ours: Mapping[str, Te
         if name in weights and weights.shape(name) != shape
     ]
     problems = {"missing": missing, "extra": extra, "misshapen": wrong}
-    told = [f"{problem}: {listed(names)}" for problem, names in problems.items() if names]
-    if told:
-        raise UserError(f"{folder}: the weights are not those that config.json describes; {'; '.join(told)}")
+    messages = [f"{problem}: {listed(names)}" for problem, names in problems.items() if names]
+    if messages:
+        raise UserError(f"{folder}: the weights are not those that config.json describes; {'; '.join(messages)}")
     for copy, main in tied.items():
         if copy in weights and not weights.same(copy, main):
             raise UserError(f"{folder}: {copy} differs from {main}, though config.json ties them (tie_word_embeddings)")

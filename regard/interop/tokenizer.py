@@ -45,8 +45,8 @@ class Beside:
 
     @staticmethod
     def _read(folder: Path, name: str) -> dict[str, Any]:
-        found = read_json(folder, name) if has_file(folder, name) else {}
-        return {key: value for key, value in found.items() if value is not None}
+        data = read_json(folder, name) if has_file(folder, name) else {}
+        return {key: value for key, value in data.items() if value is not None}
 
     def name(self, role: str) -> str | None:
         """Some files give a token as its text, others with how it is cut from a text."""
@@ -109,32 +109,32 @@ def _with_special(engine: Engine, beside: Beside) -> Engine:
 
 
 def _roles(engine: Engine, config: Model, beside: Beside, vocab: int) -> SpecialTokens:
-    def found(*roles: str) -> list[int]:
+    def ids_of(*roles: str) -> list[int]:
         """The tokens of the first of these roles that a file or custom names, where the model has them."""
         for role in roles:
             for candidates in _candidates(role, engine, beside):
-                if kept := [number for number in candidates if 0 <= number < vocab]:
-                    return kept
+                if valid := [number for number in candidates if 0 <= number < vocab]:
+                    return valid
         return []
 
-    ends = found("sep", "eos") if isinstance(config, BERT) else found("eos")
+    ends = ids_of("sep", "eos") if isinstance(config, BERT) else ids_of("eos")
     if not ends:
         raise UserError("names no token that ends a text; say it as eos_token in tokenizer_config.json")
     named = engine.token_to_id(beside.name("eos") or "")
     end = named if named in ends else ends[0]  # of several, the one that the tokenizer itself ends a text with
-    pad = [*found("pad"), end][0]
+    pad = [*ids_of("pad"), end][0]
     if isinstance(config, BERT):
-        start = [*found("cls", "bos"), end][0]
+        start = [*ids_of("cls", "bos"), end][0]
     elif isinstance(config, Transformer):
-        start = [*found("decoder_start"), pad][0]  # as T5 and Marian do where they do not say
+        start = [*ids_of("decoder_start"), pad][0]  # as T5 and Marian do where they do not say
     else:
-        start = [*found("bos"), end][0]
+        start = [*ids_of("bos"), end][0]
     return SpecialTokens(pad, start, end, tuple(ends), _before(engine) if isinstance(config, GPT) else ())
 
 
 def _candidates(role: str, engine: Engine, beside: Beside) -> Iterator[list[int]]:
-    told = beside.ids.get(f"{role}_token_id")
-    yield [number for number in (told if isinstance(told, list) else [told]) if type(number) is int]
+    value = beside.ids.get(f"{role}_token_id")
+    yield [number for number in (value if isinstance(value, list) else [value]) if type(number) is int]
     for name in (beside.name(role), *ROLES.get(role, ())):
         number = None if name is None else engine.token_to_id(name)
         yield [] if number is None else [number]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from regard.core.shapes import Kept, Stream
+from regard.core.shapes import Selected, Stream
 from regard.parts.attention import Attention
 from regard.parts.blocks import BlockParts
 from regard.parts.cache import KVCache
@@ -27,7 +27,7 @@ class TableBlock(BlockParts):
         cache: KVCache | None = None,
         context: int | None = None,
         queries: int | None = None,
-    ) -> Kept:
+    ) -> Selected:
         x = x[:, :queries] + self.drop(self._look(self.attend_norm(x), mask, cache, context, queries))
         return x if self.feed is None else x + self.drop(self.feed(self.feed_norm(x)))
 
@@ -48,7 +48,7 @@ class PostNormTableBlock(TableBlock):
         cache: KVCache | None = None,
         context: int | None = None,
         queries: int | None = None,
-    ) -> Kept:
+    ) -> Selected:
         x = self.attend_norm(x[:, :queries] + self.drop(self._look(x, mask, cache, context, queries)))
         return x if self.feed is None else self.feed_norm(x + self.drop(self.feed(x)))
 
@@ -61,7 +61,7 @@ class NoResidualTableBlock(TableBlock):
         cache: KVCache | None = None,
         context: int | None = None,
         queries: int | None = None,
-    ) -> Kept:
+    ) -> Selected:
         x = self.drop(self._look(self.attend_norm(x), mask, cache, context, queries))
         return x if self.feed is None else self.drop(self.feed(self.feed_norm(x)))
 

@@ -108,10 +108,10 @@ def _with_thousands(path: Path, data: bytes, layout: Layout, frame: pd.DataFrame
         return {}
     numeric = [name for name in frame if pd.api.types.is_float_dtype(frame[name])]
     text = _parse(path, data, layout, usecols=numeric, dtype="str") if numeric else frame[[]]
-    found = {name: numbers for name in text if (numbers := read_thousands(text[name].str.strip())) is not None}
+    columns = {name: numbers for name in text if (numbers := read_thousands(text[name].str.strip())) is not None}
     if any(_has_commas(frame[name]) for name in frame if isinstance(frame[name].dtype, pd.StringDtype)):
-        return found
-    for name in found:
+        return columns
+    for name in columns:
         cell = next(cell for cell in text[name].dropna() if "." in cell)
         log.info(f"{path}: {name!r}: {cell} is read with a decimal point; write thousands without one")
     return {}
@@ -141,10 +141,10 @@ def _from_text(path: Path, cells: pd.Series, separator: str) -> pd.Series:
     for point in {";": ",.", ",": "."}.get(separator, ".,"):
         if (numbers := read_amounts(cells, point)) is not None:
             return numbers
-    found = read_dates(cells, day_first=separator == ";")  # a table from where ; separates has its day first
-    if found is None:
+    parsed = read_dates(cells, day_first=separator == ";")  # a table from where ; separates has its day first
+    if parsed is None:
         return cells
-    dates, unsure = found
+    dates, unsure = parsed
     if unsure:
         text, date = cells.dropna().iloc[0], dates.dropna().iloc[0]
         log.info(f"{path}: {cells.name!r}: {text} is taken for {date:%Y-%m-%d}; write dates like that to be sure")
@@ -165,8 +165,8 @@ def _parquet(path: Path, data: bytes) -> pd.DataFrame:
 
 def from_arrow(table: pyarrow.Table) -> pd.DataFrame:
     """An Arrow table as a frame in which whole numbers and booleans stay what they are where some are missing."""
-    kept = [place for place, name in enumerate(table.column_names) if not name.startswith("__index_level_")]
-    table = table.select(kept).replace_schema_metadata(None)  # an index of pandas' own is a column if it has a name
+    chosen = [place for place, name in enumerate(table.column_names) if not name.startswith("__index_level_")]
+    table = table.select(chosen).replace_schema_metadata(None)  # an index of pandas' own is a column if it has a name
     frame = table.to_pandas(types_mapper=_WHOLE.get, date_as_object=False)
     columns = {place: plain(frame.iloc[:, place]) for place in range(frame.shape[1])}
     return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)

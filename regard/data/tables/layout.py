@@ -53,7 +53,7 @@ def find_layout(path: Path, data: bytes) -> Layout:
     spaced = len(sample) > 1 and all(row.count(separator) == row.count(separator + " ") > 0 for row in sample)
     header, rows = _check_rows(path, text, line, separator, spaced)
     names = name_columns(path, header)
-    unnamed = tuple(name for name, given in zip(names, header, strict=True) if not given.strip())
+    unnamed = tuple(name for name, cell in zip(names, header, strict=True) if not cell.strip())
     return Layout(text, separator, spaced, names, unnamed, rows)
 
 
@@ -141,12 +141,12 @@ def _is_blank(fields: Sequence[str]) -> bool:
 
 def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     """The names of the header, each non-empty and unique; changes are reported."""
-    given = [name.strip() for name in header]
-    if all(_is_number(name) for name in given):
+    stripped = [name.strip() for name in header]
+    if all(_is_number(name) for name in stripped):
         log.info(f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?")
     names: list[str] = []
-    for place, name in enumerate(given, 1):
-        unique = _unused(name or f"column {place}", {*names, *given[place:]} if not name else set(names), given)
+    for place, name in enumerate(stripped, 1):
+        unique = _unused(name or f"column {place}", {*names, *stripped[place:]} if not name else set(names), stripped)
         if not name:
             log.info(f"{path}: column {place} has no name, and is read as {unique!r}")
         elif unique != name:
@@ -155,10 +155,10 @@ def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _unused(name: str, taken: set[str], given: Sequence[str]) -> str:
+def _unused(name: str, taken: set[str], stripped: Sequence[str]) -> str:
     """The name itself, or the first of `name.2`, `name.3`, … that no column has."""
     number, free = 1, name
-    while free in taken or (number > 1 and free in given):
+    while free in taken or (number > 1 and free in stripped):
         number += 1
         free = f"{name}.{number}"
     return free

@@ -83,8 +83,8 @@ def read_dates(text: pd.Series, day_first: bool = False) -> tuple[pd.Series, boo
     codes, cells = _distinct(text)
     if not len(cells) or not _LIKE_A_DATE.match(cells.iloc[0]):
         return None
-    found = _dates(cells, day_first)
-    return None if found is None else (_spread(found[0], codes, text), found[1])
+    parsed = _dates(cells, day_first)
+    return None if parsed is None else (_spread(parsed[0], codes, text), parsed[1])
 
 
 def like_dates(text: pd.Series) -> pd.Series:

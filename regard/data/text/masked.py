@@ -56,10 +56,10 @@ class Masking:
         chosen = order.argsort(1)[:, :count]
         wanted = (self.fraction * is_word.sum(1)).round().clamp(min=1).minimum(is_word.sum(1))
         counted = torch.arange(count) < wanted[:, None]
-        fate = torch.rand(chosen.shape, generator=generator)
+        draw = torch.rand(chosen.shape, generator=generator)
         random = self.words[torch.randint(len(self.words), chosen.shape, generator=generator)]
         original = tokens.gather(1, chosen)
-        replaced = torch.where(fate < MASKED, self.mask, torch.where(fate < MASKED + REPLACED, random, original))
+        replaced = torch.where(draw < MASKED, self.mask, torch.where(draw < MASKED + REPLACED, random, original))
         return tokens.scatter(1, chosen, torch.where(counted, replaced, original)), chosen, counted
 
 

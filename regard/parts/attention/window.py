@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from regard.core.errors import at_least
-from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.core.shapes import Keys, Output, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.blocks import attend_to_blocks
 from regard.parts.attention.full import FullAttention
@@ -32,7 +32,7 @@ class WindowAttention(Attention):
         self.reach = reach
         self.full = FullAttention(size**-0.5)
 
-    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         near = join(mask, Nearby(self.reach))
         if q.shape[-2] != k.shape[-2] or q.shape[-2] <= self.reach:
             return self.full(q, k, v, near, bias)
@@ -44,5 +44,5 @@ class WindowAttention(Attention):
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
-    ) -> tuple[Found, Pattern]:
+    ) -> tuple[Output, Pattern]:
         return self.full.watch(q, k, v, join(mask, Nearby(self.reach)), bias)

@@ -188,8 +188,8 @@ class InContextPredictor:
             count = len(self.table.values)
             some = torch.linspace(0, count - 1, min(count, MOST_CLUSTERED)).round().long()
             states = self._row_states(number, self.table.values[some])
-            found = find_clusters(states, context_size(self.table) * 2 // 3, seed_for("near", number))
-            self._clusters[number] = replace(found, rows=some[found.rows])
+            clusters = find_clusters(states, context_size(self.table) * 2 // 3, seed_for("near", number))
+            self._clusters[number] = replace(clusters, rows=some[clusters.rows])
         return self._clusters[number]
 
     def _row_states(self, number: int, values: Tensor) -> Float[Tensor, "row width"]:

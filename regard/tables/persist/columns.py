@@ -41,7 +41,7 @@ def parse_columns(section: Section) -> Columns:
 def read_imputer_labels(section: Section, columns: Columns) -> list[np.ndarray]:
     """The categories of each column as the table spells them; none for other kinds."""
     count = len(columns.columns)
-    found = []
+    categories = []
     for number, (labels, column) in enumerate(zip(section.items("labels", count, count), columns.columns, strict=True)):
         each = Section(section.file, {"labels": labels}, f"labels[{number}]").items("labels")
         if len(each) != len(column.categories):
@@ -49,8 +49,8 @@ def read_imputer_labels(section: Section, columns: Columns) -> list[np.ndarray]:
         for label in each:
             if not isinstance(label, (str, bool, int, float)):
                 raise section.error(f"labels[{number}]", f"must hold text, booleans or numbers, not {shown(label)}")
-        found.append(np.array([*each, None], dtype=object)[:-1])
-    return found
+        categories.append(np.array([*each, None], dtype=object)[:-1])
+    return categories
 
 
 def _read_column(section: Section) -> Column:

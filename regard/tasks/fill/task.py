@@ -106,8 +106,8 @@ class MaskedLM(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("gaps", "a text with [MASK] in place of words") if has_tokenizer else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        return record_masks(run, given)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        return record_masks(run, view_input)
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "MaskedLM | None":

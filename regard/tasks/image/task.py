@@ -112,8 +112,8 @@ class ClassifyImages(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("image", "an image to classify")
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        return record_image(run, given, self.normalise, self.resize, self.labels)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        return record_image(run, view_input, self.normalise, self.resize, self.labels)
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "ClassifyImages | None":

@@ -109,8 +109,12 @@ class LanguageModel(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("text", "a text to continue") if has_tokenizer and isinstance(config, GPT) else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        return record_continuation(run, given) if isinstance(run.config, GPT) else super().record(run, given, tree)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        return (
+            record_continuation(run, view_input)
+            if isinstance(run.config, GPT)
+            else super().record(run, view_input, tree)
+        )
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "LanguageModel | None":

@@ -108,8 +108,10 @@ class Summarise(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("summary", "a document to summarise") if has_tokenizer else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        return record_pair(run, given, lambda text: self.summarise(run, [text])[0], tree, max_length=self.max_length)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        return record_pair(
+            run, view_input, lambda text: self.summarise(run, [text])[0], tree, max_length=self.max_length
+        )
 
 
 def first_words(texts: Sequence[str], count: int) -> list[str]:

@@ -6,7 +6,7 @@ from regard.tasks.base import Run
 from regard.tasks.recording import Recording, ViewInput
 
 
-def record_tags(run: Run, given: ViewInput, tagged: list[tuple[str, str]], max_length: int) -> Recording:
+def record_tags(run: Run, view_input: ViewInput, tagged: list[tuple[str, str]], max_length: int) -> Recording:
     tokenizer, notes = run.words("no text can be given to it"), []
     [row] = encode_words([[word for word, _ in tagged]], tokenizer, max_length)
     if len(row.first) < len(tagged):
@@ -14,4 +14,4 @@ def record_tags(run: Run, given: ViewInput, tagged: list[tuple[str, str]], max_l
     _, heard = hear(run, row.tokens)
     maps = self_attention_maps(heard, token_labels(tokenizer, row.tokens))
     answer = "  ".join(f"{word}/{label}" for word, label in tagged)
-    return Recording(given, answer, (), maps, tuple(notes))
+    return Recording(view_input, answer, (), maps, tuple(notes))

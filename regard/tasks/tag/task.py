@@ -142,6 +142,6 @@ class Tag(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("text", "a sentence to tag") if has_tokenizer else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        [tagged] = self.tag(run, [given.text])
-        return record_tags(run, given, tagged, self.max_length)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        [tagged] = self.tag(run, [view_input.text])
+        return record_tags(run, view_input, tagged, self.max_length)

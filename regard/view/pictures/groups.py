@@ -24,12 +24,12 @@ def grouped(runs: Sequence[Path]) -> dict[str, list[Path]]:
     """Runs by group name, the baseline of an ablation first; a run outside a study is a group of its own."""
     studies, labels = [study_of(path) for path in runs], short_names(runs)
     several = len({one["study"] for one in studies} - {None}) > 1
-    found: dict[str, list[Path]] = {}
+    groups: dict[str, list[Path]] = {}
     named = zip(runs, studies, labels, strict=True)
     for path, one, label in sorted(named, key=lambda each: each[1]["variant"] != BASE):
         variant = f"{one['study']}: {one['variant']}" if several else str(one["variant"])
-        found.setdefault(variant if one["study"] else label, []).append(path)
-    return found
+        groups.setdefault(variant if one["study"] else label, []).append(path)
+    return groups
 
 
 def short_names(runs: Sequence[Path]) -> list[str]:
