@@ -147,10 +147,10 @@ def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
 
 def _known_as(variant: type) -> dict[str, type]:
     """A variant and the configs that inherit from it, by name."""
-    own = {variant.__name__: variant}
+    variants = {variant.__name__: variant}
     if not issubclass(variant, Config):
-        return own
-    return own | {name: one for name, one in variant._variants.items() if issubclass(one, variant)}
+        return variants
+    return variants | {name: one for name, one in variant._variants.items() if issubclass(one, variant)}
 
 
 def _read_config(kind: Any, data: Any, where: str) -> Any:

@@ -71,8 +71,8 @@ def _likeliest(scores: Tensor, sums: Tensor, most: int) -> tuple[Tensor, Tensor,
     texts, beams = sums.shape
     top, token = scores.topk(min(most, scores.shape[-1]), -1)
     highest = top[:, :1]
-    nats = (top - highest) - scores.sub_(highest).exp_().sum(-1, keepdim=True).log()
-    top = nats.view(texts, beams, -1) + sums[:, :, None]
+    log_probabilities = (top - highest) - scores.sub_(highest).exp_().sum(-1, keepdim=True).log()
+    top = log_probabilities.view(texts, beams, -1) + sums[:, :, None]
     best, spot = top.flatten(1).topk(min(most, beams * top.shape[-1]), -1)
     return best, spot // top.shape[-1], token.view(texts, -1).gather(1, spot)
 

@@ -62,10 +62,10 @@ def write(
     try:
         family = _family_for(config)
         assert family.settings is not None
-        own = family.settings(config)
+        settings = family.settings(config)
     except ConfigError as error:
         raise ConfigError(f"{error}{_how(config)}") from None
-    data = {"architectures": [family.architectures[0]], "model_type": family.model_type} | own
+    data = {"architectures": [family.architectures[0]], "model_type": family.model_type} | settings
     ours = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
     tensors = collect(fitting(family.table(config), ours), ours)
     data["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
@@ -110,7 +110,7 @@ def _config(file: Settings, family: Family, weights: Weights, architecture: str)
 def _extra(file: Settings, family: Family, architecture: str, config: Any) -> dict[str, Any]:
     extra: dict[str, Any] = {"family": family.model_type, "architecture": architecture} | file.tokens()
     if family.length and family.length in file.data:
-        extra["length"] = file.whole(family.length, None, LENGTH)
+        extra["length"] = file.integer(family.length, None, LENGTH)
     if _labels(config):
         extra["id2label"] = dict(enumerate(file.labels()))
     file.read_keys |= {"id2label", "num_labels", "_num_labels"}

@@ -17,7 +17,7 @@ WIDTH, HIDDEN, LAYERS, HEADS = MAX_WIDTH, MAX_HIDDEN, 512, MAX_HEADS
 VOCAB, LENGTH, LABELS = MAX_VOCAB, MAX_LENGTH, MAX_LABELS
 
 # Keys that change no answer: how weights began, training, generation, bookkeeping.
-QUIET = {
+IGNORED = {
     "_name_or_path", "activation_dropout", "architectures", "attention_dropout", "attention_probs_dropout_prob",
     "attn_pdrop", "chunk_size_feed_forward", "classif_dropout", "classifier_dropout", "decoder_layerdrop", "dtype",
     "encoder_layerdrop", "encoder_stride", "finetuning_task", "forced_bos_token_id", "forced_eos_token_id",
@@ -36,15 +36,15 @@ class Settings:
         self.data, self.where = data, where
         self.read_keys: set[str] = set()
 
-    def whole(self, key: str, default: int | None, high: int, low: int = 1) -> int:
+    def integer(self, key: str, default: int | None, high: int, low: int = 1) -> int:
         """A whole number between bounds; a default of None means that the key must be there."""
         value = self._get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise self.error(key, value, f"must be a whole number from {low:,} to {high:,}")
         return value
 
-    def maybe_whole(self, key: str, high: int) -> int | None:
-        return None if self._get(key, None) is None else self.whole(key, None, high)
+    def optional_integer(self, key: str, high: int) -> int | None:
+        return None if self._get(key, None) is None else self.integer(key, None, high)
 
     def number(self, key: str, default: float | None, low: float, high: float) -> float:
         value = self._get(key, default)
@@ -89,7 +89,7 @@ class Settings:
         """The names of the labels in order; two without names where the file says nothing, as transformers has it."""
         names = self._get("id2label", None)
         if names is None:
-            count = self.whole("num_labels", 2, LABELS)
+            count = self.integer("num_labels", 2, LABELS)
             return [f"LABEL_{number}" for number in range(count)]
         if not isinstance(names, dict) or not 1 <= len(names) <= LABELS:
             raise self.error("id2label", names, "must lead from numbers to names")
@@ -109,7 +109,7 @@ class Settings:
 
     def unread(self) -> list[str]:
         """Keys that nobody asked for and that may mean something."""
-        return sorted(set(self.data) - self.read_keys - QUIET)
+        return sorted(set(self.data) - self.read_keys - IGNORED)
 
     def error(self, key: str, value: Any, problem: str) -> ConfigError:
         return ConfigError(f"{self.where}: {shown(key)} {shown(value)} {problem}")

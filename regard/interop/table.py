@@ -74,8 +74,8 @@ def fitting(table: Table, ours: Mapping[str, Tensor]) -> list[Row]:
     layers = 1 + max((int(n) for name in ours for n in re.findall(r"^(?:en|de)coder\.(\d+)\.", name)), default=0)
     numbered = [row.at(n) for row in table.rows for n in (range(layers) if "{}" in row.theirs else [0])]
     rows = [row for row in numbered if all(name in ours for name in row.ours)]
-    if homeless := sorted(set(ours) - {name for row in rows for name in row.ours}):
-        raise ConfigError(f"{listed(homeless)}: has no place in the Hugging Face model")
+    if unmatched := sorted(set(ours) - {name for row in rows for name in row.ours}):
+        raise ConfigError(f"{listed(unmatched)}: has no place in the Hugging Face model")
     return rows
 
 

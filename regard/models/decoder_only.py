@@ -48,9 +48,9 @@ class DecoderOnlyState:
     def select(self, rows: Tensor, beams: int = 1) -> "DecoderOnlyState":
         groups = []
         for group in self.groups:
-            place, own = (rows[:, None] == group.rows).nonzero(as_tuple=True)
+            place, members = (rows[:, None] == group.rows).nonzero(as_tuple=True)
             if len(place):
-                groups.append(SameLength(place, group.cache.select(own)))
+                groups.append(SameLength(place, group.cache.select(members)))
         return DecoderOnlyState(tuple(groups))
 
 

@@ -28,10 +28,10 @@ class TableBlock(BlockParts):
         context: int | None = None,
         queries: int | None = None,
     ) -> Selected:
-        x = x[:, :queries] + self.drop(self._look(self.attend_norm(x), mask, cache, context, queries))
+        x = x[:, :queries] + self.drop(self._attend(self.attend_norm(x), mask, cache, context, queries))
         return x if self.feed is None else x + self.drop(self.feed(self.feed_norm(x)))
 
-    def _look(
+    def _attend(
         self, h: Tensor, mask: Mask | None, cache: KVCache | None, context: int | None, queries: int | None
     ) -> Tensor:
         everything = None if queries is None else h
@@ -49,7 +49,7 @@ class PostNormTableBlock(TableBlock):
         context: int | None = None,
         queries: int | None = None,
     ) -> Selected:
-        x = self.attend_norm(x[:, :queries] + self.drop(self._look(x, mask, cache, context, queries)))
+        x = self.attend_norm(x[:, :queries] + self.drop(self._attend(x, mask, cache, context, queries)))
         return x if self.feed is None else self.feed_norm(x + self.drop(self.feed(x)))
 
 
@@ -62,7 +62,7 @@ class NoResidualTableBlock(TableBlock):
         context: int | None = None,
         queries: int | None = None,
     ) -> Selected:
-        x = self.drop(self._look(self.attend_norm(x), mask, cache, context, queries))
+        x = self.drop(self._attend(self.attend_norm(x), mask, cache, context, queries))
         return x if self.feed is None else self.drop(self.feed(self.feed_norm(x)))
 
 

@@ -109,7 +109,7 @@ def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) 
     rows in silence."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
     header: list[str] = []
-    begun = line  # where the record stands that is being read
+    start = line  # where the record stands that is being read
     rows = 0
     try:
         for fields in reader:
@@ -125,10 +125,10 @@ def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) 
                 hint = f"; quote a cell with {separator!r} in it" if len(fields) > len(header) else ""
                 if len(header) == 1:
                     hint = f"; remove what stands above the header: {header[0][:40]!r}"
-                raise UserError(f"{path}, line {begun}: has {len(fields)} fields, the header {len(header)}{hint}")
-            begun = line + reader.line_num
+                raise UserError(f"{path}, line {start}: has {len(fields)} fields, the header {len(header)}{hint}")
+            start = line + reader.line_num
     except csv.Error as error:
-        raise not_csv(path, begun, error, instead=".parquet") from None
+        raise not_csv(path, start, error, instead=".parquet") from None
     if not rows:
         raise UserError(f"{path}: has a header and no rows")
     return header, rows

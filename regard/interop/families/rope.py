@@ -35,7 +35,7 @@ def _stretch(rope: Settings, file: Settings, length: int) -> LinearScaling:
 
 def _stretch_slow(rope: Settings, file: Settings, length: int) -> Llama3Scaling:
     first = "original_max_position_embeddings"
-    learned = file.whole(first, None, LENGTH) if first in file.data else rope.whole(first, length, LENGTH)
+    learned = file.integer(first, None, LENGTH) if first in file.data else rope.integer(first, length, LENGTH)
     rope.read_keys.add(first)
     return Llama3Scaling(
         factor=rope.number("factor", None, low=1e-3, high=1e6),

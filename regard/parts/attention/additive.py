@@ -14,7 +14,7 @@ from regard.parts.masks import Mask
 class Additive(AttentionConfig):
     hides_future = True
     takes_bias = True
-    looks_across = True
+    cross_attention = True
 
     def build(self, heads: int, head_size: int) -> "AdditiveAttention":
         return AdditiveAttention(heads, head_size)

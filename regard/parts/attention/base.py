@@ -22,7 +22,7 @@ class Bias(Protocol):
 class AttentionConfig(Config):
     hides_future: ClassVar[bool]  # whether it can be causal
     takes_bias: ClassVar[bool]  # whether a position encoding may add to its scores
-    looks_across: ClassVar[bool]  # whether it can be cross-attention, where queries and keys are of different texts
+    cross_attention: ClassVar[bool]  # whether it can be cross-attention, where queries and keys are of different texts
 
     def build(self, heads: int, head_size: int) -> "Attention":
         raise NotImplementedError("abstract: a config builds its attention")

@@ -30,7 +30,7 @@ class BigBird(AttentionConfig):
     seed: int = 0
     hides_future = True
     takes_bias = True
-    looks_across = False
+    cross_attention = False
 
     def __post_init__(self) -> None:
         at_least(1, block=self.block, window=self.window)

@@ -44,7 +44,7 @@ def attend_to_blocks(
     if blocks * seen > MUCH and not followed:
         few = max(1, FEW // seen)
     places = zip(query.split(few), key.split(few), real.split(few), strict=True)
-    terms = [(own[None] if mask is None else own & mask.at(a, b))[:, :, None] for a, b, own in places]
+    terms = [(valid[None] if mask is None else valid & mask.at(a, b))[:, :, None] for a, b, valid in places]
 
     q, k, v = _cut(q, block), _cut(k, block), _cut(v, block)
     if bias is not None:

@@ -22,7 +22,7 @@ class Compressed(AttentionConfig):
     stride: int = 3  # keys to a slot
     hides_future = True
     takes_bias = False
-    looks_across = False
+    cross_attention = False
 
     def __post_init__(self) -> None:
         at_least(1, stride=self.stride)

@@ -33,7 +33,7 @@ class Full(AttentionConfig):
     scale: float | ScalableSoftmax | None = None  # of the scores; None: one over the square root of the head size
     hides_future = True
     takes_bias = True
-    looks_across = True
+    cross_attention = True
 
     def build(self, heads: int, head_size: int) -> "FullAttention":
         if isinstance(self.scale, ScalableSoftmax):

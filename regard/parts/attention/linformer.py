@@ -22,7 +22,7 @@ class Linformer(AttentionConfig):
     length: int = 512  # the longest sequence it can fold
     hides_future = False
     takes_bias = False
-    looks_across = False
+    cross_attention = False
 
     def __post_init__(self) -> None:
         at_least(1, slots=self.slots, length=self.length)

@@ -17,7 +17,7 @@ class Window(AttentionConfig):
     reach: int = 64  # a query sees itself and reach - 1 keys to either side
     hides_future = True
     takes_bias = True
-    looks_across = False
+    cross_attention = False
 
     def __post_init__(self) -> None:
         at_least(1, reach=self.reach)
@@ -36,10 +36,10 @@ class WindowAttention(Attention):
         near = join(mask, Nearby(self.reach))
         if q.shape[-2] != k.shape[-2] or q.shape[-2] <= self.reach:
             return self.full(q, k, v, near, bias)
-        own = torch.arange(-(-q.shape[-2] // self.reach), device=q.device)
-        sides = [own - 1, own] if mask is not None and mask.hides_future else [own - 1, own, own + 1]
+        blocks = torch.arange(-(-q.shape[-2] // self.reach), device=q.device)
+        sides = [blocks - 1, blocks] if mask is not None and mask.hides_future else [blocks - 1, blocks, blocks + 1]
         table = torch.stack(sides, 1)
-        table = table.masked_fill(table >= len(own), -1)
+        table = table.masked_fill(table >= len(blocks), -1)
         return attend_to_blocks(q, k, v, table, self.reach, self.full.scale, near, bias)
 
     def watch(

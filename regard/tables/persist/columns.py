@@ -15,8 +15,8 @@ from regard.tables.encode.column import Column, ColumnKind
 from regard.tables.encode.columns import Columns
 from regard.tables.persist.schema import Section, Tensors, shown
 
-MOST_COLUMNS = 1_000_000
-MOST_DAYS = 10_000_000  # of a date from 1970
+MAX_COLUMNS = 1_000_000
+MAX_DAYS = 10_000_000  # of a date from 1970
 
 
 def read_columns(path: Path, imputer: bool) -> tuple[Columns, list[np.ndarray]]:
@@ -30,7 +30,7 @@ def read_columns(path: Path, imputer: bool) -> tuple[Columns, list[np.ndarray]]:
 
 def parse_columns(section: Section) -> Columns:
     named = section.boolean("named")
-    columns = Columns(tuple(_read_column(one) for one in section.sections("columns", 1, MOST_COLUMNS)), named)
+    columns = Columns(tuple(_read_column(one) for one in section.sections("columns", 1, MAX_COLUMNS)), named)
     names = [column.name for column in columns.columns]
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
@@ -87,6 +87,6 @@ def check_cells(table: Tensors, columns: Columns) -> Tensor:
             wrong = (known < 0) | (known > len(column.categories)) | (known != known.round())
             if wrong.any():
                 raise table.error("values", f"column {shown(column.name)} holds codes of no category")
-        elif column.kind == "date" and (known.abs() > MOST_DAYS).any():
+        elif column.kind == "date" and (known.abs() > MAX_DAYS).any():
             raise table.error("values", f"column {shown(column.name)} holds dates out of range")
     return values

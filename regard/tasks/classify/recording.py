@@ -13,7 +13,7 @@ from regard.tasks.recording import Recording, ViewInput
 def record_label(
     run: Run, view_input: ViewInput, labels: Sequence[str], max_length: int, tree: Parse | None = None
 ) -> Recording:
-    tokenizer, notes = run.words("no text can be given to it"), []
+    tokenizer, notes = run.require_tokenizer("no text can be given to it"), []
     [full], [tokens] = tokenizer.encode([view_input.text]), encode_texts([view_input.text], tokenizer, max_length)
     if len(full) > max_length - 2:
         notes.append(f"only the first {max_length - 2:,} of {len(full):,} tokens are read")

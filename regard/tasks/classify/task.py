@@ -97,10 +97,10 @@ class Classify(Task):
         pretrained = read_pretrained(plan, workspace)
         tokenizer = _tokenizer(data, pretrained, _texts(train), workspace)
         task = replace(self, labels=self.labels or labels_of(train), max_length=data.max_length)
-        encoded = [encode_rows(own, task.labels, tokenizer, data.max_length) for own in rows]
+        encoded = [encode_rows(part, task.labels, tokenizer, data.max_length) for part in rows]
         token_trees = [
-            encode_trees(_texts(own), parses, tokenizer, data.max_length)
-            for own, parses in zip(rows, trees, strict=True)
+            encode_trees(_texts(part), parses, tokenizer, data.max_length)
+            for part, parses in zip(rows, trees, strict=True)
         ]
 
         def score(run: Run, loss: float) -> dict[str, float]:
@@ -133,7 +133,7 @@ class Classify(Task):
         check_list(texts)
         texts = as_texts(texts, run.path)
         parses = trees_of(run, texts, trees)
-        tokenizer = run.words("it classifies tokens but no text")
+        tokenizer = run.require_tokenizer("it classifies tokens but no text")
         return self.labels, text_probabilities(run.model, tokenizer, texts, self.max_length, parses)
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:

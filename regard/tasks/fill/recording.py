@@ -9,7 +9,7 @@ from regard.text import MaskFilling
 
 
 def record_masks(run: Run, view_input: ViewInput) -> Recording:
-    tokenizer, notes = run.words("no text can be given to it"), []
+    tokenizer, notes = run.require_tokenizer("no text can be given to it"), []
     [tokens] = MaskFilling(tokenizer).encode([view_input.text])
     check_length(run, len(tokens))
     answer, probabilities = "", []

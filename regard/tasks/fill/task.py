@@ -91,7 +91,7 @@ class MaskedLM(Task):
     def _tokenizer(self, run: Run) -> Tokenizer:
         if not isinstance(run.config, BERT) or not isinstance(run.config.head, MaskedLMHead):
             raise UserError(f"{run.path}: was not trained to fill in words; `regard train fill` makes such a run")
-        return run.words("it fills in tokens but no words")
+        return run.require_tokenizer("it fills in tokens but no words")
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         """The same words are masked whenever the same text is evaluated."""

@@ -53,11 +53,11 @@ class ClassifyImages(Task):
         """A mixed image has two labels, weighted as the images are."""
         logits = model(batch.images).float()
         smoothing = self.label_smoothing if model.training else 0.0
-        own, mixed = (
+        first, mixed = (
             F.cross_entropy(logits, label, reduction="none", label_smoothing=smoothing)
             for label in (batch.label, batch.mixed_label)
         )
-        total = (batch.weight * own + (1 - batch.weight) * mixed).sum()
+        total = (batch.weight * first + (1 - batch.weight) * mixed).sum()
         return Loss(total, torch.tensor(batch.rows))
 
     def prepare(self, plan: Settings, workspace: Workspace) -> AbstractContextManager[Prepared]:

@@ -13,7 +13,7 @@ CONTINUATION = 24  # tokens that are written after a text
 
 
 def record_continuation(run: Run, view_input: ViewInput) -> Recording:
-    tokenizer, model = run.words("no text can be given to it"), text_writer(run.model)
+    tokenizer, model = run.require_tokenizer("no text can be given to it"), text_writer(run.model)
     tokens = tokenizer.prompt(view_input.text)
     check_length(run, len(tokens))
     room = room_after(run.model, len(tokens))

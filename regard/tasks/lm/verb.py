@@ -70,7 +70,7 @@ def generate(
         sampling = replace(sampling, repetition_penalty=repetition_penalty)
     loaded = load_run(run)
     pieces = loaded.generate(prompt, max_tokens, sampling, stop)
-    tokenizer = loaded.words("it continues tokens but no text")
+    tokenizer = loaded.require_tokenizer("it continues tokens but no text")
     [tokens] = tokenizer.encode([prompt])
     if unknown := tokenizer.count_unknown(tokens):
         log.info(f"note: {unknown:,} of {len(tokens):,} tokens of the prompt never occur in the training text of {run}")

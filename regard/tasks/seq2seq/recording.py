@@ -22,7 +22,7 @@ def record_pair(
     max_length: int | None = None,
 ) -> Recording:
     """A source and its target: the one that is given, or the one that the model writes."""
-    tokenizer, text, notes = run.words("no text can be given to it"), view_input.text, []
+    tokenizer, text, notes = run.require_tokenizer("no text can be given to it"), view_input.text, []
     [spans] = tokenizer.offsets([text])
     if max_length is not None and len(spans) > max_length:
         text = text[: spans[max_length - 1][1]]

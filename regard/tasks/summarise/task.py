@@ -72,14 +72,14 @@ class Summarise(Task):
         """A summary of each document, of at most `max_tokens` tokens."""
         check_list(texts)
         at_least(1, max_tokens=max_tokens)
-        tokenizer = run.words("it summarises tokens but no text")
+        tokenizer = run.require_tokenizer("it summarises tokens but no text")
         written = write_targets(run.model, tokenizer, texts, max_tokens, beam=beam, max_length=self.max_length)
         return [best[0].text for best in written]
 
     def count_truncated(self, run: Run, texts: Sequence[str]) -> int:
         """How many documents are longer than what is read of them."""
         check_list(texts)
-        tokenizer = run.words("it summarises tokens but no text")
+        tokenizer = run.require_tokenizer("it summarises tokens but no text")
         return sum(len(tokens) > self.max_length for tokens in tokenizer.encode(texts))
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from regard.tasks.recording import Recording, ViewInput
 
 
 def record_tags(run: Run, view_input: ViewInput, tagged: list[tuple[str, str]], max_length: int) -> Recording:
-    tokenizer, notes = run.words("no text can be given to it"), []
+    tokenizer, notes = run.require_tokenizer("no text can be given to it"), []
     [row] = encode_words([[word for word, _ in tagged]], tokenizer, max_length)
     if len(row.first) < len(tagged):
         notes.append(f"attention is shown for the first {len(row.first):,} of {len(tagged):,} words")

@@ -41,13 +41,13 @@ def spans(labels: Sequence[str]) -> list[Span]:
     result: list[Span] = []
     first, kind = 0, ""
     for place, label in enumerate([*labels, "O"]):
-        mark, _, own = label.partition("-")
-        continues = kind and own == kind and mark in ("I", "E")
+        mark, _, label_kind = label.partition("-")
+        continues = kind and label_kind == kind and mark in ("I", "E")
         if kind and not continues:
             result.append(Span(first, place, kind))
             kind = ""
         if mark != "O" and not continues:
-            first, kind = place, own
+            first, kind = place, label_kind
         if kind and mark in ("E", "S"):
             result.append(Span(first, place + 1, kind))
             kind = ""

@@ -105,12 +105,12 @@ class Tag(Task):
         check_list(sentences, "sentences")
         words = [words_of(sentence) for sentence in sentences]
         labels = self._predict(run, words)
-        return [list(zip(own, predicted, strict=True)) for own, predicted in zip(words, labels, strict=True)]
+        return [list(zip(row, predicted, strict=True)) for row, predicted in zip(words, labels, strict=True)]
 
     @torch.inference_mode()
     def _predict(self, run: Run, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """The most probable label of each word; what is longer than `max_length` tokens is read in parts."""
-        tokenizer, device = run.words("it tags tokens but no words"), device_of(run.model)
+        tokenizer, device = run.require_tokenizer("it tags tokens but no words"), device_of(run.model)
         run.model.eval()
         labels: list[list[str]] = [[] for _ in sentences]
         while left := [number for number, words in enumerate(sentences) if len(labels[number]) < len(words)]:

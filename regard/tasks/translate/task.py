@@ -117,7 +117,7 @@ class Translate(Task):
     def _tokenizer(self, run: Run) -> Tokenizer:
         if not isinstance(run.config, FromSource):
             raise UserError(f"{run.path}: holds a {type(run.config).__name__}, which does not translate")
-        return run.words("it translates tokens but no text")
+        return run.require_tokenizer("it translates tokens but no text")
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         require("metrics", "scoring translations")

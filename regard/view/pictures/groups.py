@@ -36,9 +36,9 @@ def short_names(runs: Sequence[Path]) -> list[str]:
     """Names to tell runs apart: their paths without the folders that all share."""
     parts = [path.absolute().parts for path in runs]
     shared = 0
-    while all(len(own) > shared + 1 and own[shared] == parts[0][shared] for own in parts):
+    while all(len(names) > shared + 1 and names[shared] == parts[0][shared] for names in parts):
         shared += 1
-    return ["/".join(own[shared:]) for own in parts]
+    return ["/".join(names[shared:]) for names in parts]
 
 
 def mean_curve(curves: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
