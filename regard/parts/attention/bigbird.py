@@ -80,8 +80,8 @@ class Earlier(Mask):
         self.rule: Any = rule
         self.by = by
 
-    def at(self, *places: Tensor) -> Tensor:
-        *q, query, key = places  # a bias is asked with the queries too
+    def at(self, *index: Tensor) -> Tensor:
+        *q, query, key = index  # a bias is asked with the queries too
         return self.rule.at(*q, query - self.by, key)
 
 
