@@ -37,6 +37,7 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("train", "translate"): {**SMALL, "--model.layers": "2"},
     ("train", "summarise"): {**SMALL, "--model.layers": "2"},
     ("train", "classify"): {**SMALL, "--model.layers": "1"},
+    ("train", "tag"): {**SMALL, "--model.layers": "1", "--model.heads": "2"},
     ("train", "image"): {**SMALL, "--model.layers": "1"},
     ("fit",): {"--time-limit": SECONDS},
     ("compare",): {"--time-limit": SECONDS, "--folds": "2"},
