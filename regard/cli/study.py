@@ -165,7 +165,7 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     Parameters
     ----------
     runs
-        Run folders of `regard train` on texts or images, of `regard fit --mode trained`, or of an ablation of a table.
+        Run folders of `regard train` on texts or images, of `regard fit --mode scratch`, or of an ablation of a table.
     out
         Folder of the study.
     trees

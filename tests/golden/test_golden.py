@@ -18,7 +18,7 @@ from regard.data.text.dates import Dates
 from regard.store import read_metrics
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
 from regard.tasks.classify.recipe import classifier, finetuned
-from regard.tasks.fill.recipe import mquery_lm
+from regard.tasks.fill.recipe import masked_lm
 from regard.tasks.image.recipe import image_classifier
 from regard.tasks.lm.recipe import language_model
 from regard.tasks.plan import Plan
@@ -44,7 +44,7 @@ def plan_of(name: str, root: Path) -> Plan:
     train_files, valid = (str(inputs.pairs(root, "train", 600, 2)),), (str(inputs.pairs(root, "valid", 60, 3)),)
     corpus, labelled = (str(inputs.corpus(root)),), (str(inputs.labelled(root)),)
     if name == "classify_finetuned":
-        train(shortened(mquery_lm(corpus)), root / "filled")
+        train(shortened(masked_lm(corpus)), root / "filled")
     plans: dict[str, Callable[[], Plan]] = {
         "dates": lambda: replace(dates(), data=Dates(train=2000, valid=50, test=20)),
         "translate": lambda: translator(train_files, valid),
@@ -52,7 +52,7 @@ def plan_of(name: str, root: Path) -> Plan:
         "translate_rnn": lambda: translator(train_files, valid, "rnn"),
         "summarise": lambda: summariser(train_files, valid),
         "lm": lambda: language_model(corpus),
-        "fill": lambda: mquery_lm(corpus),
+        "fill": lambda: masked_lm(corpus),
         "classify": lambda: classifier(labelled, ()),
         "classify_finetuned": lambda: finetuned(classifier(labelled, ()), root / "filled"),
         "image": lambda: image_classifier((str(inputs.images(root)),), ()),

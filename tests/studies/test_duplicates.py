@@ -106,4 +106,4 @@ def test_a_table_that_is_predicted_in_context_is_refused_in_one_line(table: Path
     capsys.readouterr()
     assert regard("study", "heads", "run", "--out", "s") == 1
     [line] = capsys.readouterr().err.strip().splitlines()
-    assert "fit it with `regard fit --mode trained`" in line
+    assert "fit it with `regard fit --mode scratch`" in line

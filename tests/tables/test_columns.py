@@ -143,8 +143,8 @@ def test_kinds_can_be_set():
         ([1], {"X": "number"}, "kinds: there is no column 'X'; did you mean 'x'?"),
         ([1], {"x": "numeric"}, "kinds: 'x' cannot be 'numeric'; known: number, category, date"),
         ([1.0, np.inf], {}, "column 'x', row 1 (counted from 0): 'inf' is infinite"),
-        ([1.0, -np.inf], {}, "column 'x', row 1 (counted from 0): '-inf' is infinity"),
-        ([1e300], {}, "column 'x', row 0 (counted from 0): '1e+300' is infinity or too large"),
+        ([1.0, -np.inf], {}, "column 'x', row 1 (counted from 0): '-inf' is infinite"),
+        ([1e300], {}, "column 'x', row 0 (counted from 0): '1e+300' is infinite or too large"),
         ([1j], {}, "Complex data not supported: column 'x'"),
         (pd.Series([1j, 2j], dtype=object), {}, "Complex data not supported: column 'x'"),
     ],
@@ -215,7 +215,7 @@ def test_columns_without_names_are_matched_by_place():
     np.testing.assert_array_equal(columns.encode(named).values, cells)
     np.testing.assert_array_equal(Columns.fit(named).encode(as_frame(cells)).values, cells)
     with pytest.raises(ValueError, match="X has 3 features, but NPTClassifier is expecting 4 features as input"):
-        columns.encode(as_frame(cells[:, :3]), reader="NPTClassifier")
+        columns.encode(as_frame(cells[:, :3]), estimator="NPTClassifier")
     assert Columns.fit(as_frame(cells), {"x1": "category"}).columns[1].categories == (1.0, 5.0)
 
 

@@ -238,7 +238,12 @@ def test_cells_are_weighed_by_hiding_them_one_after_the_other(monkeypatch: pytes
         torch.testing.assert_close(found, expected / expected.sum(1, keepdim=True), rtol=0, atol=1e-3)
         monkeypatch.setattr(explain, "MASKED_PER_PASS", 3)  # and columns too
         predict = Mock(side_effect=learned.predict)
-        again = explain.column_weights(SimpleNamespace(predict=predict), values, places, classes)
+        again = explain.column_weights(
+            SimpleNamespace(predict=predict, row_weights=learned.row_weights, attends_to_labels=True),
+            values,
+            places,
+            classes,
+        )
         torch.testing.assert_close(again, found, rtol=0, atol=1e-4)
         assert max(len(call.args[0]) for call in predict.call_args_list) == 3
         empty = torch.stack([values[:, own].isnan().all(1) for own in places], 1)

@@ -187,7 +187,7 @@ def test_moments_of_another_zone_are_filled_on_the_clock_that_was_learned():
 
 
 def test_what_cannot_be_meant_is_refused():
-    with pytest.raises(ConfigError, match="views: "):
+    with pytest.raises(ConfigError, match="members: "):
         NPTImputer(members=0).fit([[1.0]])
     with pytest.raises(ConfigError, match="did you mean 'float'"):
         NPTImputer(kinds={"flot": "number"}).fit(with_gaps())

@@ -586,7 +586,7 @@ def test_other_tables_and_other_runs_are_refused(
     refused(run, tmp_path / "void.csv", "void.csv: is empty", 1)
     if verb != "evaluate":
         NPTImputer().fit(read_table(houses)).save(tmp_path / "gaps")
-        refused(tmp_path / "gaps", houses, "fills gaps and predicts nothing", 1)
+        refused(tmp_path / "gaps", houses, "imputes missing cells and predicts nothing", 1)
         refused(tmp_path / "nowhere", houses, "there is no such run folder", 1)
         (tmp_path / "text").mkdir()
         (tmp_path / "text" / "config.yaml").write_text("model: {kind: GPT, vocab: 3}\n")
@@ -626,7 +626,7 @@ def test_what_cannot_be_meant_of_a_run(run: Path, houses: Path, tmp_path: Path, 
 @pytest.mark.parametrize("verb", ["translate", "generate", "classify", "fill", "summarise"])
 def test_verbs_about_text_refuse_a_table(verb: str, run: Path, capsys: pytest.CaptureFixture):
     assert command(verb, run) == 1
-    assert "holds a table; `regard predict`" in capsys.readouterr().err
+    assert "holds a table; use `regard predict`" in capsys.readouterr().err
     with pytest.raises(UserError, match="holds a table"):
         regard.run.load_run(run)
 

@@ -122,7 +122,7 @@ def _has_commas(cells: pd.Series) -> bool:
 
 
 def _without_index(path: Path, frame: pd.DataFrame, unnamed: Sequence[str]) -> pd.DataFrame:
-    """Without columns that nobody named and nobody means: empty ones, and the numbers of rows that pandas writes."""
+    """Drop unnamed columns that are empty, or that number the rows as a pandas index does."""
     first = frame.columns[0]
     for name in unnamed:
         cells = frame[name]

@@ -143,7 +143,7 @@ def _is_blank(fields: Sequence[str]) -> bool:
 
 
 def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
-    """The header's names, each filled and unique; what is changed is told."""
+    """The names of the header, each non-empty and unique; changes are reported."""
     given = [name.strip() for name in header]
     if all(_is_number(name) for name in given):
         tell(f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?")

@@ -75,7 +75,7 @@ def load_subject(path: Path, batches: int) -> Subject:
 def _table_network(path: Path) -> NPTPredictor:
     networks = getattr(load(path), "predictors_", [])
     if len(networks) != 1 or not isinstance(networks[0], NPTPredictor):
-        raise UserError(f"{path}: has no network trained on its table; fit it with `regard fit --mode trained`")
+        raise UserError(f"{path}: has no network trained on its table; fit it with `regard fit --mode scratch`")
     return networks[0]
 
 

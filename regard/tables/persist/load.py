@@ -268,8 +268,12 @@ def _build(kind: Any, section: Section, key: str, weights: Mapping[str, Tensor],
     for name, value in weights.items():
         if not value.is_floating_point() or not value.isfinite().all():
             raise UserError(f"{source}: {shown(name)}: must hold finite numbers")
-    with torch.device("meta"):
-        tensors.check_weights(config.build(), weights, source)
+    try:
+        with torch.device("meta"):
+            skeleton = config.build()
+    except (RuntimeError, OverflowError, TypeError):  # sizes beyond what torch can count
+        raise section.error(key, "describes a network of impossible size") from None
+    tensors.check_weights(skeleton, weights, source)
     model = config.build()
     model.load_state_dict(dict(weights))
     return model.eval()

@@ -1,0 +1,44 @@
+"""Mutated folders of fitted tables load or are refused in one line; benchmarks/fuzz_folders.py runs thousands."""
+
+import importlib.util
+import random
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from regard.tables import NPTRegressor
+
+MUTATIONS = 120
+
+
+@pytest.fixture(scope="module")
+def fuzz() -> ModuleType:
+    path = Path(__file__).parents[2] / "benchmarks" / "fuzz_folders.py"
+    spec = importlib.util.spec_from_file_location("fuzz_folders", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["fuzz_folders"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_mutated_settings_and_columns_are_refused_in_one_line(fuzz: ModuleType, tmp_path: Path):
+    frame = fuzz.small_table(12)
+    settings = {"mode": "in_context", "members": 1, "weights": fuzz.small_weights(tmp_path / "weights")}
+    source = tmp_path / "table"
+    NPTRegressor(**settings, random_state=0).fit(frame, frame["number"].fillna(0)).save(source)
+    ended = {}
+    for number in range(MUTATIONS):
+        rng = random.Random(f"test/{number}")
+        folder = tmp_path / "mutated"
+        shutil.copytree(source, folder)
+        changed = fuzz.mutate_folder(folder, rng)
+        ended[number, changed] = fuzz.outcome(folder)
+        assert not (folder / "traceback.txt").exists(), (folder / "traceback.txt").read_text()
+        shutil.rmtree(folder)
+    assert set(ended.values()) <= {0, fuzz.REFUSED}
+    assert list(ended.values()).count(fuzz.REFUSED) > MUTATIONS // 2
