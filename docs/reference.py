@@ -20,7 +20,7 @@ class Settings(griffe.Extension):
         for one in found:
             document(one)
         for one in found:
-            hide_attributes(one)
+            hide_internals(one)
         hide_docstrings(pkg)
 
 
@@ -73,13 +73,20 @@ def code(value: object) -> str:
     return f"`{value}`" if value is not None else ""
 
 
-def hide_attributes(one: griffe.Class) -> None:
-    """Fields are in the table, and other attributes are not for users; nor is the constructor of a dataclass."""
+def hide_internals(one: griffe.Class) -> None:
+    """Fields are in the table, and other attributes are internal; so are overrides that document nothing new."""
     for name, member in list(one.members.items()):
         if isinstance(member, griffe.Attribute) and "property" not in member.labels:
             del one.members[name]
+        elif isinstance(member, griffe.Function) and not member.docstring and overrides(one, name):
+            del one.members[name]
     if is_dataclass(one):
         one.decorators = []
+
+
+def overrides(one: griffe.Class, name: str) -> bool:
+    """Whether a base class has the method, and so its documentation."""
+    return name != "__init__" and any(name in base.members for base in one.mro())
 
 
 def hide_docstrings(module: griffe.Module) -> None:
