@@ -38,7 +38,7 @@ docs: .venv/ready-for-docs
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) torch==2.13.0
-	$(PIP) --editable .
+	$(PIP) --editable '.[all]'
 	touch $@
 
 .venv/ready-for-tests: .venv/installed

@@ -1,4 +1,4 @@
-"""A run folder in words."""
+"""What `regard show` prints: a run folder as text."""
 
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,9 @@ from regard.core.config import to_yaml
 from regard.loading import holds_table
 from regard.store import CONFIG, METRICS, is_final, read_config, read_metrics
 
-WORDS = {
-    "loss": "training loss", "valid": "validation loss", "loss_at_the_end": "best validation loss",
-    "exact": "exactly right", "bleu": "BLEU",
+TITLES = {
+    "loss": "training loss", "valid": "validation loss", "final_loss": "best validation loss",
+    "exact": "exact match", "bleu": "BLEU",
     "bleu_lower": "BLEU, lower-cased", "chrf": "chrF", "macro_f1": "macro-F1", "rouge1": "ROUGE-1",
     "rouge2": "ROUGE-2", "rougeL": "ROUGE-L",
 }  # fmt: skip
@@ -32,16 +32,16 @@ def describe_run(path: Path) -> str:
         lines.append(f"trained for {trained[-1]:,.0f} s, {metrics[-1]['step']:,} steps")
     lines += [f"{name}: {value:.4f} at step {step:,}" for name, (value, step) in latest(metrics).items()]
     if metrics:
-        lines.append(f"all measurements: {path / METRICS}")
+        lines.append(f"all metrics: {path / METRICS}")
     return "\n".join([*lines, "", to_yaml(run.config).rstrip()])
 
 
 def latest(metrics: list[dict[str, Any]]) -> dict[str, tuple[float, int]]:
-    """What was last measured, by the words for it, and at which step; what was not finite is not there."""
-    found = {}
+    """The last finite value of each metric by its title, with its step."""
+    values: dict[str, tuple[float, int]] = {}
     for line in metrics:
         for name, value in line.items():
             if name not in NOT_SCORES and isinstance(value, int | float):
-                known = "loss_at_the_end" if is_final(line, name) else name
-                found[WORDS.get(known, known.replace("_", " "))] = float(value), line["step"]
-    return found
+                key = "final_loss" if is_final(line, name) else name
+                values[TITLES.get(key, key.replace("_", " "))] = float(value), line["step"]
+    return values

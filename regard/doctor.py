@@ -1,4 +1,4 @@
-"""The doctor: is everything here that regard needs, and what would make it faster? A line for each, and no repairs."""
+"""The doctor: checks the installation and what would make it faster. One line per check; nothing is changed."""
 
 import os
 import platform
@@ -14,12 +14,13 @@ from textwrap import fill
 from typing import Any, Literal
 
 import regard
+from regard.core.extras import GROUPS, available, missing
 from regard.core.machine import best_device, compiler, has_fast_bfloat16, usable_cores
 
 State = Literal["ok", "hint", "broken"]
 LITTLE_DISK = 2 * 2**30  # bytes: a few runs with their checkpoints
 SIDE = 768  # of the matrices that are multiplied to see how fast
-MEASURED = ("torch", "numpy", "scikit-learn", "pandas", "pyarrow", "tokenizers", "safetensors")
+LIBRARIES = ("torch", "numpy", "scikit-learn", "pandas", "pyarrow", "tokenizers", "safetensors")
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,14 @@ class Finding:
 
 
 def examine(folder: Path = Path()) -> list[Finding]:
-    """All that was found; a check that fails is a finding, and the others go on."""
-    found: list[Finding] = []
+    """Run all checks; one that raises is reported as broken, and the others still run."""
+    findings: list[Finding] = []
     for about, check in CHECKS.items():
         try:
-            found.append(Finding(about, *check(folder)))
+            findings.append(Finding(about, *check(folder)))
         except Exception as error:
-            found.append(Finding(about, "broken", " ".join(f"{type(error).__name__}: {error}".split())))
-    return found
+            findings.append(Finding(about, "broken", " ".join(f"{type(error).__name__}: {error}".split())))
+    return findings
 
 
 def as_dict(findings: list[Finding]) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def as_dict(findings: list[Finding]) -> dict[str, Any]:
 
 
 def as_lines(findings: list[Finding], columns: int = 0) -> Iterator[str]:
-    """A line each; on a screen of so many columns, what does not fit hangs below its beginning."""
+    """One line per finding; on a terminal of so many columns long lines are wrapped with a hanging indent."""
     width = max(len(one.about) for one in findings)
     for one in findings:
         line, hang = f"{one.state:<7} {one.about:<{width}}  {one.message}", " " * (width + 10)
@@ -53,20 +54,28 @@ def as_lines(findings: list[Finding], columns: int = 0) -> Iterator[str]:
 
 
 def _versions(_: Path) -> tuple[State, str]:
-    here = (
-        f"regard {regard.__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"
-    )
-    return ("ok" if sys.version_info >= (3, 11) else "broken"), f"{here}, in {Path(regard.__file__).parent}"
+    system = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    message = f"regard {regard.__version__}, {system}, in {Path(regard.__file__).parent}"
+    return ("ok" if sys.version_info >= (3, 11) else "broken"), message
 
 
 def _libraries(_: Path) -> tuple[State, str]:
     import torch  # a build that does not fit the machine fails here
 
-    missing = [name for name in MEASURED if not _version(name)]
-    if missing:
-        return "broken", f"not installed: {', '.join(missing)}; pip install {' '.join(missing)}"
-    others = ", ".join(f"{name} {_version(name)}" for name in MEASURED[1:])
+    absent = [name for name in LIBRARIES if not _version(name)]
+    if absent:
+        return "broken", f"not installed: {', '.join(absent)}; pip install {' '.join(absent)}"
+    others = ", ".join(f"{name} {_version(name)}" for name in LIBRARIES[1:])
     return "ok", f"torch {torch.__version__}, {others}"
+
+
+def _groups(_: Path) -> tuple[State, str]:
+    installed = [group for group in GROUPS if available(group)]
+    absent = [f"{group} ({', '.join(missing(group))})" for group in GROUPS if group not in installed]
+    message = f"installed: {', '.join(installed) or 'none'}"
+    if absent:
+        return "hint", f"{message}; not installed: {', '.join(absent)}; pip install 'regard[all]'"
+    return "ok", message
 
 
 def _version(name: str) -> str:
@@ -93,7 +102,9 @@ def _device(_: Path) -> tuple[State, str]:
 
     device = best_device()
     if device == "cpu":
-        built = "torch knows CUDA, and finds no such device" if torch.version.cuda else "this torch knows no CUDA"
+        built = (
+            "torch was built with CUDA, but no GPU is visible" if torch.version.cuda else "torch was built without CUDA"
+        )
         return "ok", f"cpu ({built})"
     return "ok", f"{device}: {torch.cuda.device_count()} × {torch.cuda.get_device_name()}"
 
@@ -101,14 +112,17 @@ def _device(_: Path) -> tuple[State, str]:
 def _bfloat16(_: Path) -> tuple[State, str]:
     device = best_device()
     gain = _seconds("float32", device) / _seconds("bfloat16", device)
-    message = f"products of {SIDE} × {SIDE} take 1/{gain:.1f} of the time in float32 on {device}"
+    message = f"matrix products of {SIDE} × {SIDE} are {gain:.1f} times as fast as in float32 on {device}"
     if has_fast_bfloat16(device):
         return "ok", message
-    return "hint", f"{message}; without instructions for it training stays in float32, at about half the speed"
+    return (
+        "hint",
+        f"{message}; this CPU has no bfloat16 instructions, so training uses float32, at about half the speed",
+    )
 
 
 def _seconds(kind: str, device: str) -> float:
-    """Of one product: the best of several, so that a busy machine counts little."""
+    """Time of one product: the best of several, which a busy machine affects least."""
     import torch
 
     matrix, times = torch.ones(SIDE, SIDE, dtype=getattr(torch, kind), device=device), []
@@ -120,9 +134,9 @@ def _seconds(kind: str, device: str) -> float:
 
 
 def _compiler(_: Path) -> tuple[State, str]:
-    found = compiler()
-    if found:
-        return "ok", f"{found}: long runs are compiled"
+    path = compiler()
+    if path:
+        return "ok", f"{path}: long runs are compiled"
     return "hint", "no C++ compiler: long runs train uncompiled, up to twice as slowly (apt install g++)"
 
 
@@ -132,7 +146,7 @@ def _weights(_: Path) -> tuple[State, str]:
 
     parameters = sum(one.numel() for one in pretrained_model().parameters())
     size = (FOLDER / WEIGHTS).stat().st_size
-    return "ok", f"the reader of tables: {parameters:,} parameters, {size / 1e6:.1f} MB in {FOLDER}"
+    return "ok", f"the in-context table model: {parameters:,} parameters, {size / 1e6:.1f} MB in {FOLDER}"
 
 
 def _page(_: Path) -> tuple[State, str]:
@@ -140,7 +154,7 @@ def _page(_: Path) -> tuple[State, str]:
 
     files = page_files()
     if "index.html" not in files:
-        return "broken", "the page of `regard view` is not in the package; install it again"
+        return "broken", "the page of `regard view` is missing from the package; reinstall regard"
     return "ok", f"the page of `regard view`: {len(files)} files, {sum(map(len, files.values())) / 1e3:.0f} kB"
 
 
@@ -148,21 +162,22 @@ def _disk(folder: Path) -> tuple[State, str]:
     free, place = shutil.disk_usage(folder).free, folder.resolve()
     message = f"{free / 2**30:.1f} GiB free in {place}"
     if not os.access(place, os.W_OK):
-        return "hint", f"{message}, which is not writable: name another folder with --out"
+        return "hint", f"{message}, which is not writable; choose another folder with --out"
     return ("hint", f"{message}: checkpoints of large models may not fit") if free < LITTLE_DISK else ("ok", message)
 
 
 def _browser(_: Path) -> tuple[State, str]:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    missing = [name for name, there in (("chromium", found), ("playwright", find_spec("playwright"))) if not there]
-    if missing:
-        return "hint", f"no {' and no '.join(missing)}: only the project's own tests of the page need it"
-    return "ok", f"{found} with playwright {_version('playwright')}, for the project's own tests of the page"
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    absent = [name for name, there in (("chromium", path), ("playwright", find_spec("playwright"))) if not there]
+    if absent:
+        return "hint", f"no {' and no '.join(absent)}: only the project's own browser tests need it"
+    return "ok", f"{path} with playwright {_version('playwright')}, for the project's own browser tests"
 
 
 CHECKS: dict[str, Callable[[Path], tuple[State, str]]] = {
     "regard": _versions,
     "libraries": _libraries,
+    "groups": _groups,
     "threads": _threads,
     "device": _device,
     "bfloat16": _bfloat16,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # subprocesses would compile torch again, for 10 s each
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 
@@ -31,6 +32,15 @@ hypothesis.settings.load_profile("regard")
 def _seed(request: pytest.FixtureRequest) -> None:
     """Each test draws its own random numbers, the same ones whatever runs before it."""
     torch.manual_seed(zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture(autouse=True)
+def _notes() -> Iterator[None]:
+    """What the command line does to the logger ends with the test."""
+    yield
+    logger = logging.getLogger("regard")
+    logger.handlers, logger.propagate = [], True
+    logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture

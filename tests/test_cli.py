@@ -1,6 +1,7 @@
 """The command line as a person meets it: fast help, one line for each mistake, nothing lost."""
 
 import io
+import json
 import os
 import resource
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.cli import main
+from regard.cli import known_settings, main
 from regard.core.errors import UserError
 from regard.models import GPT
 from regard.parts import RMSNorm, SwiGLU
@@ -134,9 +135,9 @@ def test_help_breaks_lines_where_the_screen_ends_and_speaks_of_settings_only_whe
         (["generate", "x", "--top-k", "0"], 2, "--top-k: must be at least 1, not 0"),
         (["generate", "x", "--seed", str(10**30)], 2, "--seed: must be at least 0 and below 2**63"),
         (["study", "distance", "--out", "x", "--processes", "0"], 2, "--processes: must be at least 1, not 0"),
-        (["view", "nowhere"], 1, "nowhere: there is no such run folder"),
-        (["view", "x", "--export", "."], 1, ".: is a folder; --export needs a file, such as look.html"),
-        (["view", "x", "--export", "y/z.html"], 1, "y: there is no such folder"),
+        (["view", "nowhere"], 1, "nowhere: no such run folder"),
+        (["view", "x", "--export", "."], 1, ".: is a folder; --export needs a file such as view.html"),
+        (["view", "x", "--export", "y/z.html"], 1, "y: no such folder"),
         (["export", "x", "--to", "onnx", "--out", "y"], 2, '"onnx"'),
     ],
 )
@@ -270,3 +271,8 @@ def test_export_writes_what_transformers_loads(tmp_path: Path, capsys: pytest.Ca
         assert torch.allclose(load_run(tmp_path / "hf").model(tokens), model(tokens), atol=1e-6)
     with pytest.raises(SystemExit):
         main(["export", str(tmp_path / "run"), "--to", "huggingface", "--out", str(tmp_path / "hf")])
+
+
+def test_the_list_of_settings_is_that_of_the_configs():
+    """After a rename: `python -m regard.cli.known_settings`."""
+    assert json.loads(known_settings.FILE.read_text(encoding="utf-8")) == known_settings.settings_tree()

@@ -45,7 +45,7 @@ def test_it_holds_weights_page_and_entry_and_no_more_than_the_package(wheel: Pat
     package = {str(path.relative_to(ROOT)) for path in (ROOT / "regard").rglob("*") if path.is_file()}
     package = {name for name in package if "__pycache__" not in name}
     assert {name for name in names if ".dist-info" not in name} == package
-    assert {WEIGHTS, "regard/view/page/index.html"} <= names
+    assert {WEIGHTS, "regard/view/page/index.html", "regard/py.typed"} <= names
 
 
 def test_its_size_and_that_of_the_weights_are_what_the_documents_say(wheel: Path):

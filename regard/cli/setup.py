@@ -1,4 +1,4 @@
-"""Verbs about regard itself: what it finds on this machine, and completion of its words in a shell."""
+"""Verbs about the installation: the doctor, and completion in a shell."""
 
 import shutil
 import sys
@@ -10,9 +10,9 @@ from regard.cli.app import app
 
 @app.command
 def doctor(*, json: bool = False) -> int:
-    """Look whether all is here that regard needs, and what would make it faster.
+    """Check the installation and what would make it faster.
 
-    Each line is ok, a hint, or broken; only what is broken makes the exit code 1.
+    Each line is ok, a hint, or broken; the exit code is 1 only if something is broken.
 
     Parameters
     ----------

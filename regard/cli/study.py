@@ -5,6 +5,7 @@ from typing import Literal
 
 from regard.cli.app import study
 from regard.core.errors import at_least
+from regard.core.extras import require
 from regard.core.machine import end_with_parent
 from regard.tasks.options import Changes, columns_setting
 
@@ -58,6 +59,7 @@ def study_ablate(
     processes
         Parallel runs; by default one per core.
     """
+    require("plot", "the report of a study")
     from regard.studies.ablate.ablation import Ablation, ablate
 
     at_least(1, processes=processes)
@@ -116,6 +118,7 @@ def study_scale(
     processes
         Parallel runs; by default one per core.
     """
+    require("plot", "the report of a study")
     from regard.studies.scale.scaling import Scaling, scale
 
     at_least(1, processes=processes)
@@ -152,6 +155,7 @@ def study_distance(
     processes
         Parallel runs; by default one per core.
     """
+    require("plot", "the report of a study")
     from regard.studies.distance.recall import Recall, measure_distance
 
     at_least(1, processes=processes)
@@ -175,6 +179,7 @@ def study_heads(*runs: Path, out: Path, trees: tuple[Path, ...] = (), batches: i
     sentences
         Maximum number of sentences to read from the trees.
     """
+    require("plot", "the report of a study")
     from regard.studies.heads.study import HeadStudy
     from regard.studies.heads.study import study_heads as run_study
 

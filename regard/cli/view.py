@@ -134,10 +134,12 @@ def plot(
     trees
         CoNLL-U files with the dependency tree of the text, for runs with Tree positions.
     """
+    from regard.core.extras import require
     from regard.view import figures
     from regard.view.plot import PlotRequest, draw_plot
 
     figures.check_file(out)
+    require("plot", "regard plot")
     if input is not None and not input.strip():
         raise ConfigError("--input: is empty; give the text to draw the attention for")
     view_input, open_runs = read_input(input, target, cells), open_all(check_runs(runs), trees)

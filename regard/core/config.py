@@ -92,9 +92,10 @@ def read_yaml(path: Path) -> Any:
 def from_yaml(kind: type[ConfigT], path: Path) -> ConfigT:
     data = read_yaml(path)
     try:
-        return from_dict(kind, data)
+        config: ConfigT = from_dict(kind, data)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
+    return config
 
 
 def override(config: ConfigT, changes: Mapping[str, Any], kind: Any = None) -> ConfigT:
@@ -115,7 +116,8 @@ def override(config: ConfigT, changes: Mapping[str, Any], kind: Any = None) -> C
                 raise ConfigError(f"{key}: {parent!r} has no settings below it" if known else _unknown(parent, place))
             place = place[name]
         place[last] = deepcopy(to_dict(changes[key]))  # keys below it must not change the caller's own
-    return from_dict(kind or type(config), data)
+    changed: ConfigT = from_dict(kind or type(config), data)
+    return changed
 
 
 def _unknown(key: str, known: Mapping[str, Any]) -> str:

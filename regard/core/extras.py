@@ -1,28 +1,40 @@
-"""Optional dependencies: a feature that needs one says in a line which extra to install."""
+"""Optional dependencies, in groups (`regard[plot]`): a feature that needs one names its group in a line."""
 
 from importlib.util import find_spec
 
 from regard.core.errors import UserError
 
-PACKAGES = {"PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml"}  # where import and package names differ
+# The groups of pyproject.toml and the modules that they bring.
+GROUPS = {
+    "images": ("PIL",),
+    "metrics": ("sacrebleu", "rouge_score"),
+    "plot": ("matplotlib",),
+    "view": ("fastapi", "uvicorn"),
+}
+PACKAGES = {"PIL": "pillow", "rouge_score": "rouge-score"}  # where import and package names differ
 
 
-def available(*modules: str) -> bool:
-    return not _missing(modules)
+def available(group: str) -> bool:
+    """Whether all modules of a group can be imported; none is imported."""
+    return not missing(group)
 
 
-def require(*modules: str, group: str, feature: str | None = None) -> None:
-    """Raise a UserError naming the extra `group` unless all modules can be imported; nothing is imported."""
-    if missing := _missing(modules):
-        names = " and ".join(PACKAGES.get(name, name) for name in missing)
-        raise UserError(f"{feature or f'regard {group}'} needs {names}: pip install 'regard[{group}]'")
+def require(group: str, feature: str) -> None:
+    """Raise a UserError that names the group unless all its modules can be imported; none is imported."""
+    if not available(group):
+        raise UserError(explain_missing(group, feature))
 
 
-def _missing(modules: tuple[str, ...]) -> list[str]:
-    return [name for name in modules if not _found(name)]
+def explain_missing(group: str, feature: str) -> str:
+    return f"{feature} needs {' and '.join(missing(group))}: pip install 'regard[{group}]'"
 
 
-def _found(module: str) -> bool:
+def missing(group: str) -> list[str]:
+    """The packages of a group that are not installed."""
+    return [PACKAGES.get(module, module) for module in GROUPS[group] if not _importable(module)]
+
+
+def _importable(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):  # a parent package is missing, or the module was blocked in sys.modules

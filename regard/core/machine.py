@@ -44,7 +44,7 @@ def has_fast_bfloat16(device: str = "cpu") -> bool:
     import torch
 
     if device.startswith("cuda"):
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from rich.console import Console
 
+from regard.core.extras import available
 from regard.demo.dates import EXAMPLE
 from regard.view.open_run import OpenRun
 from regard.view.server import bind, serve
@@ -30,7 +31,7 @@ def what_next(runs: Sequence[Path], seconds: float, console: Console, *, may_sta
         f'regard view {shlex.quote(str(runs[0].parent))} --input "{EXAMPLE}"',
     ):
         console.print(f"    {line}", markup=False)
-    if may_stay and is_attended():
+    if may_stay and is_attended() and available("view"):
         stay(runs, console)
     else:
         console.print("\nThe last one shows in a browser what each of them looks at.")

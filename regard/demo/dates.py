@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from regard.core.extras import available, explain_missing
 from regard.data.text.pairs import Pair
 from regard.tasks import Run, load_run
 from regard.tasks.seq2seq.alignment import attention
@@ -48,6 +49,9 @@ def show_alignment(run: Run, place: Path, console: Console) -> None:
     pattern = heard[f"decoder.{len(run.model.decoder.blocks) - 1}.cross.pattern"][0].mean(0)  # type: ignore[union-attr, arg-type]
     console.print(f"What it looked at (columns) to write each character (rows) of {escape(answer)}:\n")
     console.print(escape(alignment.as_text(pattern, target, source)))
+    if not available("plot"):
+        console.print(f"\n[dim]{escape(explain_missing('plot', 'The same as a picture'))}[/]")
+        return
     picture = place / "alignment.png"
     alignment.draw(pattern, target, source, picture)
     console.print(f"\n[dim]The same as a picture: {escape(str(picture))}[/]")

@@ -21,7 +21,7 @@ class XavierInit(InitConfig):
     """Output projections are divided by the square root of the number of branches (Radford et al., 2019)."""
 
     def residual_gain(self, branches: int) -> float:
-        return branches**-0.5
+        return float(branches**-0.5)
 
 
 @dataclass(frozen=True)

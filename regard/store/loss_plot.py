@@ -1,13 +1,20 @@
 """The losses of a run as a picture."""
 
+import logging
 from pathlib import Path
 
+from regard.core.extras import available, explain_missing
 from regard.core.files import atomic_file
 from regard.store.metrics import is_final, read_metrics
 
+log = logging.getLogger(__name__)
+
 
 def plot_losses(run: Path) -> None:
-    """Draw `loss.png` in a run folder from its metrics."""
+    """Draw `loss.png` in a run folder from its metrics; without matplotlib only a note is logged."""
+    if not available("plot"):
+        log.info("no %s: %s", run / "loss.png", explain_missing("plot", "drawing the losses"))
+        return
     from matplotlib.figure import Figure
 
     metrics = read_metrics(run)

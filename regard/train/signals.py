@@ -1,10 +1,12 @@
 """Stopping well: the first Ctrl-C or SIGTERM asks the loop to finish its step and save; the second ends at once."""
 
+import logging
 import os
 import signal
-import sys
 import threading
 from types import FrameType
+
+log = logging.getLogger(__name__)
 
 
 class StopRequest:
@@ -27,5 +29,5 @@ class StopRequest:
     def _hear(self, number: int, _: FrameType | None) -> None:
         self.signal = number
         if os.environ.get("RANK", "0") == "0":
-            print("\nstopping: this step is finished and saved first; a second time ends at once", file=sys.stderr)
+            log.warning("\nstopping after this step, which is saved; a second signal ends at once")
         signal.signal(number, signal.SIG_DFL)

@@ -10,7 +10,7 @@ PORT = 7417
 
 
 def check_installed() -> None:
-    require("fastapi", "uvicorn", group="view")
+    require("view", "regard view")
 
 
 def bind(host: str, port: int | None) -> socket.socket:

@@ -15,11 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.cli.main import show_notes
 from regard.core.errors import ConfigError, UserError
 from regard.data.tables.files import FORMULA, read_table, write_table
 from regard.data.tables.types import MISSING
 
 TABLES = Path(os.environ.get("REGARD_TABLES", "no-tables"))  # real ones, described in a MANIFEST.csv
+
+
+@pytest.fixture(autouse=True)
+def _notes_on_stderr() -> None:
+    show_notes()
 
 
 def read(text: str | bytes, folder: Path, name: str = "x.csv") -> pd.DataFrame:

@@ -12,6 +12,7 @@ GERMAN = ["Zwei Hunde spielen .", "Der Hund sieht die Katze .", "Die Katze schlÃ
 ENGLISH = ["two dogs play .", "the dog sees the cat .", "the cat sleeps .", "a man reads ."]
 MOODS = ["good\twhat a fine day", "bad\tnever again", "good\tthe cat sat on the mat", "bad\tit rained and rained"]
 TAGGED = [("the", "DET", "det"), ("cat", "NOUN", "nsubj"), ("sleeps", "VERB", "root"), (".", "PUNCT", "punct")]
+NAMES = [("Ada", "B-person"), ("met", "O"), ("Alan", "B-person"), ("in", "O"), ("Lima", "B-place")]
 CITIES = ("Rome", "Oslo", "Lima")
 
 
@@ -36,6 +37,9 @@ def fill(folder: Path) -> None:
     for name in ("pairs.tsv", "dev.tsv", "test_pairs.tsv"):
         (folder / name).write_text("".join(documents))
     (folder / "documents.txt").write_text("".join(f"{line}\n" for line in ENGLISH))
+    for name in ("names.txt", "test_names.txt"):
+        sentences = ["\n".join(f"{word}\t{label}" for word, label in NAMES) for _ in range(8)]
+        (folder / name).write_text("\n\n".join(sentences) + "\n")
     _tables(folder)
     _images(folder)
 

@@ -1,6 +1,7 @@
 """The pages are taken at their word: what a reader can type is run, or, where that needs hours or a network, read."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,12 +34,12 @@ def test_what_a_page_says_runs(page: str, reader: Reader):
 def test_every_verb_stands_on_some_page():
     from regard.cli.app import app
 
-    output = {word for command in every_command() for word in command.words}
+    shown = {word for command in every_command() for word in command.words}
     hidden = {"work"}  # what a study starts by itself
     for name in app:
         if not name.startswith("-"):
-            assert name in output, name
-            assert {one for one in app[name] if not one.startswith("-")} - hidden <= output, name
+            assert name in shown, name
+            assert {one for one in app[name] if not one.startswith("-")} - hidden <= shown, name
 
 
 @pytest.mark.parametrize("page", pages())
@@ -47,7 +48,10 @@ def test_nothing_on_a_page_is_passed_over(page: str):
     from regard.cli.app import app
 
     assert [line for line in blocks_of(page) if not line.split()[0].endswith("/")] == []
+    new = set(re.findall(r"new-file=regard/tasks/(\w+)/verb\.py", (ROOT / page).read_text()))  # of a worked example
     for verb in names_of(page):
+        if verb[-1] in new:
+            continue
         assert verb[0] in app, verb
         assert len(verb) == 1 or verb[1] in app[verb[0]], verb
 

@@ -226,6 +226,6 @@ def test_common_formats_are_opened(name: str, tmp_path: Path):
 
 
 def test_an_image_object_is_checked_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regard.data.images.pixels.MAX_PIXELS", 63)
+    monkeypatch.setattr("regard.data.images.pillow.MAX_PIXELS", 63)
     with pytest.raises(ImageError, match="8×8 pixels; the limit is 63"):
         pixels(Image.fromarray(GREY), 8, 1, "crop")

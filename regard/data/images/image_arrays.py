@@ -16,7 +16,7 @@ import numpy as np
 from regard.core.errors import UserError
 from regard.data.decompress import open_decompressed
 from regard.data.images.image_record import ImageRecord, Split
-from regard.data.images.pixels import MAX_PIXELS, Size
+from regard.data.images.image_types import MAX_PIXELS, Size
 
 Stream = io.BufferedIOBase | IO[bytes]
 ARRAYS = {  # common names of the arrays in an .npz

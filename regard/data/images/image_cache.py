@@ -12,7 +12,8 @@ from regard.core.errors import UserError
 from regard.core.files import atomic_file, read_json, write_text
 from regard.core.machine import usable_cores
 from regard.data.images.image_files import ImageRecord
-from regard.data.images.pixels import ImageError, Resize, pixels
+from regard.data.images.image_types import ImageError, Resize
+from regard.data.images.pixels import pixels
 from regard.data.progress import progress
 
 GROUP = 256  # images decoded at a time

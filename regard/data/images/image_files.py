@@ -11,7 +11,8 @@ from pathlib import Path
 from regard.core.errors import UserError
 from regard.data.images.image_arrays import IdxFiles, NpzFile
 from regard.data.images.image_record import ImageRecord, ImageSource, Split
-from regard.data.images.pixels import ImageError, Size, size_of
+from regard.data.images.image_types import ImageError, Size
+from regard.data.images.pixels import size_of
 from regard.data.text.files import FORMATS, Fields, file_format, read_rows
 
 SAMPLE = 100  # files whose size is looked up

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from regard.data.images.pixels import ImageInput, Size
+from regard.data.images.image_types import ImageInput, Size
 
 Split = Literal["train", "test"]  # of files that hold both
 

@@ -13,7 +13,7 @@ from regard.core.machine import seed_for
 from regard.core.shapes import Images
 from regard.data.batch import TensorBatch
 from regard.data.images.augment import Augment, Bytes
-from regard.data.images.pixels import Resize
+from regard.data.images.image_types import Resize
 from regard.data.sampler import Sampler
 
 SAMPLE_BYTES = 1 << 24  # of the images that mean and standard deviation are estimated from

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import logging
 import lzma
 import re
 from collections.abc import Sequence
@@ -16,9 +17,11 @@ import pyarrow.parquet
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import atomic_file
 from regard.data.decompress import COMPRESSED, open_decompressed
-from regard.data.tables.layout import SEPARATORS, Layout, find_layout, name_columns, tell
+from regard.data.tables.layout import SEPARATORS, Layout, find_layout, name_columns
 from regard.data.tables.types import MISSING, plain, read_amounts, read_dates, read_thousands
 from regard.data.text.files import file_format
+
+log = logging.getLogger(__name__)
 
 # A spreadsheet takes a text that begins so for a formula, and runs it; the wide forms too, where Japanese is written.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -110,7 +113,7 @@ def _with_thousands(path: Path, data: bytes, layout: Layout, frame: pd.DataFrame
         return found
     for name in found:
         cell = next(cell for cell in text[name].dropna() if "." in cell)
-        tell(f"{path}: {name!r}: {cell} is read with a decimal point; write thousands without one")
+        log.info(f"{path}: {name!r}: {cell} is read with a decimal point; write thousands without one")
     return {}
 
 
@@ -128,7 +131,7 @@ def _without_index(path: Path, frame: pd.DataFrame, unnamed: Sequence[str]) -> p
         cells = frame[name]
         counts = name == first and pd.api.types.is_integer_dtype(cells.dtype) and cells.is_unique and not cells.hasnans
         if (counts or cells.isna().all()) and frame.shape[1] > 1:
-            tell(f"{path}: {name!r} {'only numbers the rows' if counts else 'is empty'}, and is left out")
+            log.info(f"{path}: {name!r} {'only numbers the rows' if counts else 'is empty'}, and is left out")
             frame = frame.drop(columns=name)
     return frame
 
@@ -144,7 +147,7 @@ def _from_text(path: Path, cells: pd.Series, separator: str) -> pd.Series:
     dates, unsure = found
     if unsure:
         text, date = cells.dropna().iloc[0], dates.dropna().iloc[0]
-        tell(f"{path}: {cells.name!r}: {text} is taken for {date:%Y-%m-%d}; write dates like that to be sure")
+        log.info(f"{path}: {cells.name!r}: {text} is taken for {date:%Y-%m-%d}; write dates like that to be sure")
     return dates
 
 

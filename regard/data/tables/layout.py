@@ -7,14 +7,16 @@ fields, once all that stands between quotes is out of sight.
 import codecs
 import csv
 import io
+import logging
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import UserError
 from regard.data.text.files import not_csv
+
+log = logging.getLogger(__name__)
 
 SEPARATORS = ("\t", ";", "|", ",")
 SAMPLE = 1 << 16  # characters to find the separator in
@@ -36,11 +38,6 @@ class Layout:
     names: tuple[str, ...]
     unnamed: tuple[str, ...]  # those that the header left blank
     rows: int
-
-
-def tell(line: str) -> None:
-    """A line for the user beside the result."""
-    print(line, file=sys.stderr)
 
 
 def find_layout(path: Path, data: bytes) -> Layout:
@@ -73,7 +70,7 @@ def decode(path: Path, data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        tell(f"{path}, line {line}: is not UTF-8; the file is read as latin-1")
+        log.info(f"{path}, line {line}: is not UTF-8; the file is read as latin-1")
     try:
         return data.decode("cp1252")  # latin-1 with a euro sign and curly quotes, which is what "latin-1" mostly is
     except UnicodeDecodeError:
@@ -146,14 +143,14 @@ def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     """The names of the header, each non-empty and unique; changes are reported."""
     given = [name.strip() for name in header]
     if all(_is_number(name) for name in given):
-        tell(f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?")
+        log.info(f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?")
     names: list[str] = []
     for place, name in enumerate(given, 1):
         unique = _unused(name or f"column {place}", {*names, *given[place:]} if not name else set(names), given)
         if not name:
-            tell(f"{path}: column {place} has no name, and is read as {unique!r}")
+            log.info(f"{path}: column {place} has no name, and is read as {unique!r}")
         elif unique != name:
-            tell(f"{path}: column {place} is called {name!r} like one before it, and is read as {unique!r}")
+            log.info(f"{path}: column {place} is called {name!r} like one before it, and is read as {unique!r}")
         names.append(unique)
     return tuple(names)
 

@@ -81,6 +81,7 @@ class TaggedBatch(TensorBatch):
     first: Int[Tensor, "batch word"]  # the position of each word's first token
     label: Int[Tensor, "batch word"]
     label_valid: Bool[Tensor, "batch word"]  # False: padding
+    mask: int  # the mask token, for token dropout
 
     @property
     def rows(self) -> int:
@@ -94,8 +95,8 @@ class TaggedBatch(TensorBatch):
 class TaggedTexts:
     fixed_shape = False
 
-    def __init__(self, sentences: Sequence[TaggedTokens], padding: int, batch: int, seed: int = 0):
-        self.sentences, self.padding, self.batch_size = sentences, padding, batch
+    def __init__(self, sentences: Sequence[TaggedTokens], tokenizer: Tokenizer, batch: int, seed: int = 0):
+        self.sentences, self.tokenizer, self.batch_size = sentences, tokenizer, batch
         self.sampler = Sampler([len(words.tokens) for words, _ in sentences], batch, seed)
 
     @property
@@ -110,7 +111,7 @@ class TaggedTexts:
             yield self._collate(self.sentences[start : start + self.batch_size])
 
     def _collate(self, sentences: Sequence[TaggedTokens]) -> TaggedBatch:
-        tokens, valid = pad([words.tokens for words, _ in sentences], self.padding)
+        tokens, valid = pad([words.tokens for words, _ in sentences], self.tokenizer.pad)
         first, label_valid = pad([words.first for words, _ in sentences], 0)
         label, _ = pad([labels for _, labels in sentences], 0)
-        return TaggedBatch(tokens, valid, first, label, label_valid)
+        return TaggedBatch(tokens, valid, first, label, label_valid, self.tokenizer.mask)

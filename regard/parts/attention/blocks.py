@@ -4,6 +4,7 @@ Linear in time and memory, forwards and backwards, with the fused kernel inside 
 times as large as the keys; where that is much, a few query blocks look at a time, and gather again on the way back.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -52,7 +53,8 @@ def attend_to_blocks(
     if len(terms) == 1:
         found = _look(q, _gather(k, table), _gather(v, table), terms[0], scale)
     else:
-        found = FewAtATime.apply(q, k, v, table, terms, scale)
+        few_at_a_time: Callable[..., Tensor] = FewAtATime.apply
+        found = few_at_a_time(q, k, v, table, terms, scale)
     return found.flatten(1, 2)[:, :queries].transpose(1, 2)
 
 

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from regard.core.extras import require
+
 MAX_TICKS = 6  # up to so many x values get a tick each
 INK, BAND, WORSE, BETTER = "#1b1b1f", "#d9d9de", "#b3382c", "#2a6f4e"
 COLOURS = ("#33508f", "#b3382c", "#2a6f4e", "#8a5a00", "#6b3f87", "#3c7d8c", "#777777")
@@ -22,6 +24,7 @@ class Canvas:
 @contextmanager
 def canvas(width: float, height: float, columns: int = 1) -> Iterator[Canvas]:
     """Axes to draw on (an array if there are several columns); afterwards `svg` holds the plot."""
+    require("plot", "drawing a report")
     import matplotlib
     from matplotlib.figure import Figure  # not pyplot, which would replace the backend of a notebook
 

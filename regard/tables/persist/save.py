@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from torch import Tensor
 
 from regard.core import tensors
@@ -16,13 +17,10 @@ from regard.core.version import VERSION
 from regard.store import COLUMNS, TABLE, RunFolder
 from regard.tables.encode.cells import Label, as_label
 from regard.tables.ensemble import Ensemble
-from regard.tables.estimators.classifier import NPTClassifier
-from regard.tables.estimators.imputer import NPTImputer
-from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.network.in_context import InContextPredictor
 from regard.tables.network.scratch import NPTPredictor
 
-Estimator = NPTClassifier | NPTRegressor
+Estimator = Any  # fitted: it calls this module, which therefore does not import its class
 SCRATCH = ("cells", "mean", "std")  # tensors of a standardised table
 NOT_SAVED = ("n_jobs",)  # depends on the machine
 
@@ -53,7 +51,7 @@ def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Ma
         })  # fmt: skip
 
 
-def save_imputer(imputer: NPTImputer, path: Path, *, overwrite: bool = False) -> None:
+def save_imputer(imputer: Estimator, path: Path, *, overwrite: bool = False) -> None:
     labels = [[as_label(one) for one in each] for each in imputer.labels_]
     columns = {**imputer.columns_.to_dict(), "labels": labels}
     with RunFolder(path).open(overwrite=overwrite) as folder:
@@ -91,7 +89,7 @@ def _named_weights(prefix: str, predictor: InContextPredictor | NPTPredictor) ->
     return {f"{prefix}.{name}": value.clone() for name, value in predictor.model.state_dict().items()}
 
 
-def _settings(estimator: Estimator | NPTImputer) -> dict[str, Any]:
+def _settings(estimator: Estimator) -> dict[str, Any]:
     settings = {**estimator.get_params(deep=False), "random_state": estimator.seed_}
     return {name: _plain(value) for name, value in settings.items() if name not in NOT_SAVED}
 
@@ -104,7 +102,7 @@ def _plain(value: Any) -> Any:
 
 
 def _labels(estimator: Estimator) -> list[np.ndarray]:
-    if not isinstance(estimator, NPTClassifier):
+    if not is_classifier(estimator):
         return [np.empty(0)] * len(estimator.tables_)
     return list(estimator.classes_) if estimator.multi_output_ else [np.asarray(estimator.classes_)]
 

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from regard.core.machine import device_of
 from regard.data.images.image_cache import ImageFormat, decode
 from regard.data.images.image_record import ImageRecord
+from regard.data.images.image_types import ImageError
 from regard.data.images.images import Normalisation
-from regard.data.images.pixels import ImageError
 
 ROWS = 128  # images in a batch
 

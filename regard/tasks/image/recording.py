@@ -7,8 +7,9 @@ import numpy as np
 import torch
 
 from regard.core.errors import UserError
+from regard.data.images.image_types import Resize
 from regard.data.images.images import Normalisation
-from regard.data.images.pixels import Resize, pixels
+from regard.data.images.pixels import pixels
 from regard.models import ViT
 from regard.parts import ClassToken, Query
 from regard.parts.taps import listen

@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.core.errors import ConfigError, UserError
 from regard.data.images.image_files import find_images
 from regard.data.images.image_record import ImageSource, Split
-from regard.data.images.pixels import Size
+from regard.data.images.image_types import Size
 from regard.models import ViT
 
 MAX_SIDE = 64  # pixels along a side, unless set

@@ -15,8 +15,8 @@ from regard.core.batches import Loss
 from regard.core.errors import UserError, share
 from regard.data.images.image_cache import ImageFormat
 from regard.data.images.image_record import ImageRecord, image_name
+from regard.data.images.image_types import ImageError, ImageInput, Resize
 from regard.data.images.images import ImageBatch, ImageFiles, Normalisation
-from regard.data.images.pixels import ImageError, ImageInput, Resize
 from regard.data.trees.conllu import Parse
 from regard.models import Model, ViT
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list

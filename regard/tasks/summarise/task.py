@@ -1,5 +1,6 @@
 """Summarise: a document becomes a short text, for every model that reads one text and writes another."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from torch import nn
 
 from regard.core.batches import Loss
 from regard.core.errors import ConfigError, at_least, share
+from regard.core.extras import available, explain_missing, require
 from regard.data.text.pair_files import PairFiles, References, all_targets, read_nonempty
 from regard.data.text.pairs import PairBatch
 from regard.data.trees.conllu import Parse
@@ -22,6 +24,8 @@ from regard.tasks.seq2seq.prepare import PairTexts, prepare_pairs
 from regard.tasks.seq2seq.recording import record_pair
 from regard.tasks.seq2seq.scores import rouge_protocol, summary_scores
 from regard.tasks.seq2seq.writing import write_targets
+
+log = logging.getLogger(__name__)
 
 MAX_TOKENS = 128  # written for a document
 
@@ -52,6 +56,9 @@ class Summarise(Task):
         pairs = {name: all_targets(rows) for name, rows in documents.items()}
 
         def score(run: Run, loss: float) -> dict[str, float]:
+            if not available("metrics"):
+                log.info("no ROUGE: %s", explain_missing("metrics", "scoring summaries"))
+                return {"loss": loss}
             return self._scores(run, documents["valid"], MAX_TOKENS)
 
         yield prepare_pairs(self, plan, workspace, PairTexts(pairs, max_length=self.max_length), score)
@@ -76,6 +83,7 @@ class Summarise(Task):
         return sum(len(tokens) > self.max_length for tokens in tokenizer.encode(texts))
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
+        require("metrics", "scoring summaries")
         columns = options.columns or (() if len(files) == 2 else training_columns(run))
         documents = read_nonempty(tuple(files), columns)
         words = mean_length([targets for _, targets in documents])

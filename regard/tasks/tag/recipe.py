@@ -11,7 +11,7 @@ from regard.train import AdamW, Cosine, Training
 def tagger(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
     return Plan(
         data=TaggedFiles(train=train, valid=valid),
-        task=Tag(label_smoothing=0.1),
+        task=Tag(label_smoothing=0.1, token_dropout=0.15),
         model=BERT(
             width=192,
             layers=3,

@@ -38,6 +38,7 @@ class Tag(Task):
     labels: tuple[str, ...] = ()  # in the order of the logits; none: those of the training files
     max_length: int = 128  # tokens read of a sentence at a time
     label_smoothing: float = 0.0
+    token_dropout: float = 0.0  # fraction of the tokens that each training step masks: rare words become unknown ones
 
     data: ClassVar[tuple[type, ...]] = (TaggedFiles,)
     verb: ClassVar[str] = "tag"
@@ -46,10 +47,14 @@ class Tag(Task):
     eval_options: ClassVar[tuple[str, ...]] = ("columns",)
 
     def __post_init__(self) -> None:
-        share(label_smoothing=self.label_smoothing)
+        share(label_smoothing=self.label_smoothing, token_dropout=self.token_dropout)
 
     def loss(self, model: nn.Module, batch: TaggedBatch) -> Loss:
-        logits = model(batch.tokens, batch.valid, chosen=batch.first)
+        tokens = batch.tokens
+        if model.training and self.token_dropout:
+            dropped = torch.rand(tokens.shape, device=tokens.device) < self.token_dropout
+            tokens = tokens.masked_fill(dropped, batch.mask)
+        logits = model(tokens, batch.valid, chosen=batch.first)
         label = batch.label.masked_fill(~batch.label_valid, -100).flatten()
         smoothing = self.label_smoothing if model.training else 0.0
         total = F.cross_entropy(
@@ -76,8 +81,8 @@ class Tag(Task):
         yield Prepared(
             task=task,
             model=with_vocab(model, tokenizer),
-            train=TaggedTexts(encoded[0], tokenizer.pad, training.batch_size, training.seed),
-            valid=TaggedTexts(encoded[1], tokenizer.pad, training.batch_size),
+            train=TaggedTexts(encoded[0], tokenizer, training.batch_size, training.seed),
+            valid=TaggedTexts(encoded[1], tokenizer, training.batch_size),
             tokenizer=tokenizer,
             score=lambda run, loss: task._scores(run, valid),
         )

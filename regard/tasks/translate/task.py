@@ -1,5 +1,6 @@
 """Translate: a source text becomes a target text, for every model that reads one and writes the other."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from torch import nn
 
 from regard.core.batches import Loss
 from regard.core.errors import ConfigError, UserError, at_least, share
+from regard.core.extras import available, explain_missing, require
 from regard.data.text.dates import Dates
 from regard.data.text.pair_files import PairFiles, read_pair_trees, read_pairs
 from regard.data.text.pairs import PairBatch
@@ -22,10 +24,12 @@ from regard.tasks.seq2seq.alignment import align
 from regard.tasks.seq2seq.loss import score_targets, target_loss
 from regard.tasks.seq2seq.prepare import PairTexts, prepare_pairs
 from regard.tasks.seq2seq.recording import record_pair
-from regard.tasks.seq2seq.scores import signatures, translation_scores
+from regard.tasks.seq2seq.scores import exact_fraction, signatures, translation_scores
 from regard.tasks.seq2seq.writing import Written, write_targets
 from regard.tasks.trees import Trees, check_trees, note_unused_trees, trees_of
 from regard.text import Tokenizer
+
+log = logging.getLogger(__name__)
 
 MAX_TOKENS = 256  # written for a text
 
@@ -58,7 +62,11 @@ class Translate(Task):
 
         def score(run: Run, loss: float) -> dict[str, float]:
             answers = self.translate(run, [source for source, _ in measured], trees=trees.get("valid"))
-            return translation_scores(answers, [target for _, target in measured])
+            references = [target for _, target in measured]
+            if not available("metrics"):
+                log.info("no BLEU: %s", explain_missing("metrics", "scoring translations"))
+                return {"exact": exact_fraction(answers, references)}
+            return translation_scores(answers, references)
 
         yield prepare_pairs(self, plan, workspace, PairTexts(pairs, trees=trees), score)
 
@@ -112,6 +120,7 @@ class Translate(Task):
         return run.words("it translates tokens but no text")
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
+        require("metrics", "scoring translations")
         columns = options.columns or (() if len(files) == 2 else training_columns(run))
         pairs = list(read_pairs(tuple(files), columns))
         if not pairs:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from regard.core.errors import ConfigError, UserError
+from regard.core.extras import require
 from regard.core.files import atomic_file
 from regard.view.numbers import format_number
 
@@ -38,6 +39,7 @@ def save(figure: "Figure", path: Path) -> None:
 
 
 def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> "tuple[Figure, list[Axes]]":
+    require("plot", "drawing a figure")
     from matplotlib.figure import Figure  # not pyplot, which would change the backend of a notebook
 
     figure = Figure(figsize=(width, height), layout="constrained")
