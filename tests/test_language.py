@@ -120,7 +120,7 @@ def test_a_folder_that_is_taken_is_refused_before_the_text_is_read(run: Path, ca
     assert "already holds a run; continue it with --resume, replace it with --overwrite" in capsys.readouterr().err
 
 
-def test_evaluating_what_was_kept_apart_gives_the_score_of_training(
+def test_evaluating_the_validation_text_gives_the_score_of_training(
     run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     text = corpus.read_text()

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from torch import Tensor, nn
 
 from regard.core.batches import Batches, Loss
+from regard.core.config import Config
 from regard.core.errors import ConfigError, UserError
 from regard.data.trees.conllu import Parse
 from regard.decode import Beam
@@ -87,7 +88,7 @@ class ViewForm:
     hint: str
 
 
-class Task(ABC):
+class Task(Config, ABC):
     """The settings of a job as a frozen dataclass, and what follows from them."""
 
     data: ClassVar[tuple[type, ...]]  # the kinds of data that it is trained on

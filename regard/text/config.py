@@ -10,6 +10,7 @@ from pathlib import Path
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Engine
 
+from regard.core.config import Config
 from regard.core.errors import at_least
 from regard.text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 
@@ -18,8 +19,12 @@ COUNTED = 10_000  # texts whose words are counted
 MANY_RARE = 0.4  # fraction of texts; it is about 0.1 for twenty sentences and 0.5 for pairs of names and numbers
 
 
+class TokenizerFamily(Config):
+    """The family of tokenizers; one of your own inherits from a member."""
+
+
 @dataclass(frozen=True)
-class Characters:
+class Characters(TokenizerFamily):
     """One token for each character that occurs."""
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
@@ -31,7 +36,7 @@ class Characters:
 
 
 @dataclass(frozen=True)
-class Bytes:
+class Bytes(TokenizerFamily):
     """One token for each byte, which covers any text."""
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
@@ -44,7 +49,7 @@ class Bytes:
 
 
 @dataclass(frozen=True)
-class BPE:
+class BPE(TokenizerFamily):
     """Byte-level byte-pair encoding: the most frequent pairs are merged repeatedly (Sennrich et al., 2016)."""
 
     vocab: int = 8000
@@ -61,7 +66,7 @@ class BPE:
 
 
 @dataclass(frozen=True)
-class WordPiece:
+class WordPiece(TokenizerFamily):
     """Words split into the longest known pieces; lower-cased and without accents by default, as in BERT."""
 
     vocab: int = 8000
@@ -80,7 +85,7 @@ class WordPiece:
 
 
 @dataclass(frozen=True)
-class Unigram:
+class Unigram(TokenizerFamily):
     """The segmentation with the highest likelihood under a unigram model (Kudo, 2018)."""
 
     vocab: int = 8000
@@ -102,7 +107,7 @@ class Unigram:
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(TokenizerFamily):
     """BPE; or characters if most words are rare, as in numbers, codes and names, which BPE would memorise."""
 
     vocab: int = 8000
@@ -120,7 +125,7 @@ class Auto:
 
 
 @dataclass(frozen=True)
-class TokenizerFile:
+class TokenizerFile(TokenizerFamily):
     """An existing tokenizer: a tokenizer.json."""
 
     file: str

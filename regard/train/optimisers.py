@@ -7,12 +7,17 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from regard.core.config import Config
 from regard.core.errors import not_negative, share
 from regard.core.modules import AdamWOnly, RepeatedBlock
 
 
+class OptimiserConfig(Config):
+    """The family of optimisers; one of your own inherits from a member."""
+
+
 @dataclass(frozen=True)
-class AdamW:
+class AdamW(OptimiserConfig):
     """Adam with decoupled weight decay, applied to matrices only (Loshchilov & Hutter, 2019)."""
 
     lr: float = 1e-3
@@ -37,7 +42,7 @@ class AdamW:
 
 
 @dataclass(frozen=True)
-class Muon:
+class Muon(OptimiserConfig):
     """Orthogonalised momentum for the matrices inside blocks (Jordan et al., 2024); AdamW for all other parameters."""
 
     lr: float = 0.02

@@ -3,11 +3,16 @@
 import math
 from dataclasses import dataclass
 
+from regard.core.config import Config
 from regard.core.errors import ConfigError, at_least
 
 
+class ScheduleConfig(Config):
+    """The family of schedules; one of your own inherits from a member."""
+
+
 @dataclass(frozen=True)
-class Cosine:
+class Cosine(ScheduleConfig):
     """Warm up, then decay along half a cosine (Loshchilov & Hutter, 2017)."""
 
     warmup: int = 100  # steps
@@ -21,7 +26,7 @@ class Cosine:
 
 
 @dataclass(frozen=True)
-class InverseRoot:
+class InverseRoot(ScheduleConfig):
     """Warm up, then decay with the square root of the step (Vaswani et al., 2017)."""
 
     warmup: int = 4000
@@ -34,7 +39,7 @@ class InverseRoot:
 
 
 @dataclass(frozen=True)
-class WSD:
+class WSD(ScheduleConfig):
     """Warm up, stay stable, then decay linearly to zero (Zhai et al., 2022; Hu et al., 2024)."""
 
     warmup: int = 0
@@ -48,7 +53,7 @@ class WSD:
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(ScheduleConfig):
     warmup: int = 0
 
     def __post_init__(self) -> None:

@@ -33,7 +33,7 @@ from tests.golden import inputs
 HERE = Path(__file__).parent
 LOSSES, TABLES = (json.loads((HERE / name).read_text()) for name in ("losses.json", "tables.json"))
 TOLERANCE = 1e-6
-FEWER_STEPS = {"pretrain_tables": 3, "lm": 3}
+FEWER_STEPS = {"pretrain_tables": 3, "lm": 3, "image": 3}
 
 
 class Enough(BaseException):
