@@ -76,9 +76,9 @@ def code(value: object) -> str:
 def hide_internals(one: griffe.Class) -> None:
     """Fields are in the table, and other attributes are internal; so are overrides that document nothing new."""
     for name, member in list(one.members.items()):
-        if isinstance(member, griffe.Attribute) and "property" not in member.labels:
-            del one.members[name]
-        elif isinstance(member, griffe.Function) and not member.docstring and overrides(one, name):
+        internal = isinstance(member, griffe.Attribute) and "property" not in member.labels
+        repeats = isinstance(member, griffe.Function) and not member.docstring and overrides(one, name)
+        if internal or repeats:
             del one.members[name]
     if is_dataclass(one):
         one.decorators = []
