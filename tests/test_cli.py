@@ -1,7 +1,6 @@
 """The command line as a person meets it: fast help, one line for each mistake, nothing lost."""
 
 import io
-import json
 import os
 import resource
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.cli import known_settings, main
+from regard.cli import main
 from regard.core.errors import UserError
 from regard.models import GPT
 from regard.parts import RMSNorm, SwiGLU
@@ -267,8 +266,3 @@ def test_export_writes_what_transformers_loads(tmp_path: Path, capsys: pytest.Ca
         assert torch.allclose(load_run(tmp_path / "hf").model(tokens), model(tokens), atol=1e-6)
     with pytest.raises(SystemExit):
         main(["export", str(tmp_path / "run"), "--to", "huggingface", "--out", str(tmp_path / "hf")])
-
-
-def test_the_list_of_settings_is_that_of_the_configs():
-    """After a rename: `python -m regard.cli.known_settings`."""
-    assert json.loads(known_settings.FILE.read_text(encoding="utf-8")) == known_settings.settings_tree()

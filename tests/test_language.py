@@ -167,7 +167,7 @@ def test_writing_ends_where_the_table_of_positions_does(tmp_path: Path, capsys: 
     output = capsys.readouterr()
     assert output.out == "abcxxxxxx\n"
     assert "has positions for at most 6 tokens after this prompt" in output.err
-    with pytest.raises(ConfigError, match="has 9 tokens, and the model has 8 places"):
+    with pytest.raises(ConfigError, match="has 9 tokens, and the model has 8 positions"):
         load_run(tmp_path / "run").generate("abcdefghi")
 
 
