@@ -44,7 +44,7 @@ def plan_of(name: str, root: Path) -> Plan:
     train_files, valid = (str(inputs.pairs(root, "train", 600, 2)),), (str(inputs.pairs(root, "valid", 60, 3)),)
     corpus, labelled = (str(inputs.corpus(root)),), (str(inputs.labelled(root)),)
     if name == "classify_finetuned":
-        train(shortened(masked_lm(corpus)), root / "filled")
+        train(shortened(masked_lm(corpus)), root / "filled", scored=False)
     plans: dict[str, Callable[[], Plan]] = {
         "dates": lambda: replace(dates(), data=Dates(train=2000, valid=50, test=20)),
         "translate": lambda: translator(train_files, valid),
