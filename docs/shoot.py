@@ -58,7 +58,7 @@ SHOTS = {
     "table": Shot(
         ("houses",),
         tuple(word for cell in ("area=120", "city=Oslo", "built=1975", "garden=yes") for word in ("--cell", cell)),
-        size=(820, 700),
+        size=(820, 860),
         wait="#explanations tbody",
     ),
 }

@@ -1,8 +1,8 @@
 """mkdocs hook: a paragraph that is only a link to source code shows the code itself.
 
 [`FullAttention.watch`](../../regard/parts/attention/full.py) on a line of its own becomes the code of that method;
-[`regard/parts/norms.py`](../../regard/parts/norms.py) becomes the whole file. In the Markdown both are links, so that no
-page contains a copy that could become outdated.
+[`regard/parts/norms.py`](../../regard/parts/norms.py) becomes the whole file. In the Markdown both are links, so that
+no page contains a copy that could become outdated.
 """
 
 import ast
