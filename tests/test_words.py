@@ -100,7 +100,7 @@ PHRASES = {
 }
 
 ORDINARY = {"keep", "words"}  # as options: columns to keep beside a prediction, input that is cut into words
-GENERATED = ("report.md",)  # of studies: as they were made
+EXEMPT = ("report.md", "CHANGELOG.md")  # reports of studies are as they were made; the changelog names what was renamed
 
 
 class Use(NamedTuple):
@@ -193,7 +193,7 @@ def help_texts() -> Iterator[tuple[str, str]]:
 
 def pages() -> Iterator[tuple[str, str]]:
     for page in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]):
-        if page.name not in GENERATED:
+        if page.name not in EXEMPT:
             yield str(page.relative_to(ROOT)), page.read_text(encoding="utf-8")
 
 
