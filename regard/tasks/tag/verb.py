@@ -27,7 +27,7 @@ def train_tag(
     valid
         Validation files of the same form; without them a tenth of the sentences is held out.
     column
-        The column of CoNLL-U to predict, such as upos (the default), xpos, lemma, deprel; feats, misc and their keys.
+        The column of CoNLL-U to predict: upos (the default), xpos, lemma, feats, deprel or misc.
     """
     from regard.tasks.tag.recipe import tagger
 
