@@ -1,4 +1,4 @@
-"""The tables of the pages on mechanisms, from docs/measured.json and the documents that the benchmarks wrote."""
+"""The tables of the mechanism pages, from docs/measured.json and the results of the benchmarks."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ def read(path: str) -> Any:
 
 
 def short(value: float) -> str:
-    """Three digits; whole numbers and small counts as they are."""
+    """Three significant digits; integers as they are."""
     if value == int(value) and abs(value) < 1e4:
         return str(int(value))
     return f"{value:.3g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.0e}"
@@ -42,9 +42,9 @@ def pairs(name: str, heads: Sequence[str]) -> Callable[[], str]:
 
 def experts() -> str:
     found = read("docs/measured.json")["experts"]
-    named = {"first": "at first", "last": "after 300 batches"}
+    named = {"first": "at the start", "last": "after 300 batches"}
     rows = [(named[when], f"{max(shares):.1%}", f"{min(shares):.1%}") for when, shares in found.items()]
-    return table(("", "busiest", "idlest"), rows)
+    return table(("", "most used", "least used"), rows)
 
 
 def cost() -> str:
@@ -74,11 +74,11 @@ def longest() -> str:
 def cache() -> str:
     found = read("benchmarks/text/results/decoding.json")
     jobs = {
-        f"write {found['going_on']['tokens']} tokens": found["going_on"],
+        f"generate {found['going_on']['tokens']} tokens": found["going_on"],
         f"translate {found['translating']['sentences']:,} sentences": found["translating"],
     }
     return table(
-        ("", "with a cache", "without", "times"),
+        ("", "with a cache", "without", "ratio"),
         [
             (what, f"{job['cache_seconds']:.1f} s", f"{job['no_cache_seconds']:.1f} s", job["times"])
             for what, job in jobs.items()
@@ -93,7 +93,7 @@ def beside_generate() -> str:
         ours, *theirs = ((key, took) for key, took in found[way].items() if key.endswith("_seconds"))
         at_once = [f"{took:.1f} s ({key.split('_')[1]} at once)" for key, took in theirs]
         rows.append((name, f"{ours[1]:.1f} s", ", ".join(at_once), found[way]["times"]))
-    return table(("", "regard", "`generate`", "times, against its fastest"), rows)
+    return table(("", "regard", "`generate`", "ratio, against its fastest"), rows)
 
 
 def beams() -> str:
@@ -122,14 +122,14 @@ def summaries() -> str:
 
 
 def trees() -> str:
-    told = read("benchmarks/text/results/trees.json")["studies"]["translation"]["summary"]
+    summary = read("benchmarks/text/results/trees.json")["studies"]["translation"]["summary"]
 
     def shown(figure: dict[str, float], places: int) -> str:
         return f"{figure['mean']:.{places}f} ± {figure['deviation']:.{places}f}"
 
     return table(
-        ("places of the source", "loss", "chrF"),
-        [(name, shown(row["loss"], 3), shown(row["chrf"], 1)) for name, row in told.items()],
+        ("positions of the source", "loss", "chrF"),
+        [(name, shown(row["loss"], 3), shown(row["chrf"], 1)) for name, row in summary.items()],
     )
 
 
@@ -147,7 +147,7 @@ def translators() -> str:
 
 
 def worth(*changes: str) -> Callable[[], str]:
-    """What some changes did to a language model, in the ablation that is kept in docs/studies."""
+    """The effect of some changes on a language model, from the ablation in docs/studies."""
 
     def make() -> str:
         path = "docs/studies/parts/effects.json"
@@ -159,24 +159,24 @@ def worth(*changes: str) -> Callable[[], str]:
         for name in changes:
             if (one := known.get(name)) and one["losses"]:
                 loss = sum(one["losses"]) / len(one["losses"])
-                told = (f"{loss:.3f}", f"{one['difference']:+.3f}", f"±{one['margin']:.3f}", one["verdict"])
+                cells = (f"{loss:.3f}", f"{one['difference']:+.3f}", f"±{one['margin']:.3f}", one["verdict"])
             else:
-                told = ("–", "–", "–", one["verdict"] if one else "left out")
-            rows.append((f"`{name}`", *told))
+                cells = ("–", "–", "–", one["verdict"] if one else "left out")
+            rows.append((f"`{name}`", *cells))
         return table(("change", "loss", "difference", "margin of error", "verdict"), rows)
 
     return make
 
 
 def reports() -> str:
-    """Studies whose reports are kept in docs/studies, each in a folder with its report.md, by their titles."""
+    """The reports in docs/studies, each in a folder of its own, by their titles."""
     found = sorted((ROOT / "docs" / "studies").glob("*/report.md"))
     lines = [f"- [{path.read_text().splitlines()[0].lstrip('# ')}]({path.parent.name}/report.md)" for path in found]
-    return "\n".join(lines) or "None is kept here yet."
+    return "\n".join(lines) or "None yet."
 
 
 def throughput() -> str:
-    """Images a second of whole training steps, and how many times those of torch's own encoder."""
+    """Images per second of whole training steps, and relative to torch's own encoder."""
     path = "benchmarks/images/results/throughput.json"
     if not (ROOT / path).exists():
         return NOT_YET
@@ -188,14 +188,14 @@ def throughput() -> str:
     }
     speeds, times = found["images_per_second"], found["times_torch"]
     rows = [(called, f"{speeds[name]:.0f}", f"{times[name]:.2f}") for name, called in named.items()]
-    return table(("training steps", "images a second", "times torch's"), rows)
+    return table(("training steps", "images per second", "relative to torch"), rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "scale": curves("scale", "size", "size of a head"),
+    "scale": curves("scale", "size", "head size"),
     "residuals": curves("residuals", "depth", "blocks"),
     "norms": curves("norms", "depth", "blocks"),
-    "feed": pairs("feed", ("", "departure from linear")),
+    "feed": pairs("feed", ("", "deviation from linearity")),
     "masks": pairs("masks", ("", "largest change")),
     "positions": pairs("positions", ("", "largest difference")),
     "experts": experts,

@@ -1,4 +1,4 @@
-"""What the pages show of the benchmarks of tables: mean ranks, the paper's folds, its proofs that rows look at rows."""
+"""The tables of the pages from the table benchmarks: mean ranks, the folds and lookup experiments of the NPT paper."""
 
 import statistics
 from collections.abc import Callable
@@ -11,15 +11,15 @@ REPORT, LOOKUP, ROWS = (f"benchmarks/tables/{name}.json" for name in ("report", 
 
 
 def where_measured(path: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
-    """A table of a benchmark that takes long; where it has not been run, the page says so."""
+    """A table of a slow benchmark; if it has not been run, the page says so."""
     return lambda make: lambda: make() if (ROOT / path).exists() else NOT_YET
 
 
-GROUPS = {"all": "all", "small": "up to 1,000 rows", "classification": "classes", "regression": "numbers"}
+GROUPS = {"all": "all", "small": "up to 1,000 rows", "classification": "classification", "regression": "regression"}
 
 
 def ranks(*, capped: bool) -> Callable[[], str]:
-    """Of the methods that were measured on every table; a Gaussian process does not fit large ones."""
+    """Only of methods that were measured on every table; a Gaussian process does not fit large ones."""
 
     @where_measured(REPORT)
     def make() -> str:
@@ -132,11 +132,11 @@ def rows() -> str:
     found = read(ROWS)["tables"]
     named = {
         "whole": "whole",
-        "corrupted": "the same, beside shuffled rows",
+        "corrupted": "whole, with shuffled rows",
         "no_rows": "no attention between rows",
         "no_attributes": "no attention between attributes",
-        "no_feature_masking": "features never hidden",
-        "no_target_masking": "all targets hidden",
+        "no_feature_masking": "features never masked",
+        "no_target_masking": "all targets masked",
     }
     return table(
         ("RMSE, mean of three splits", *(name.removesuffix("_housing").capitalize() for name in found)),

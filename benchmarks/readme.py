@@ -1,7 +1,7 @@
-"""The tables of the README and of docs/, made from the documents that the benchmarks wrote.
+"""Write the tables of the README and of docs/ from the results of the benchmarks.
 
 python benchmarks/readme.py             write them into the pages
-python benchmarks/readme.py --check     exit 1 where a page says something else
+python benchmarks/readme.py --check     exit 1 if a page differs from the results
 """
 
 import json
@@ -16,10 +16,10 @@ HERE = Path(__file__).parent
 PAGES = [HERE.parent / "README.md", *sorted((HERE.parent / "docs").glob("**/*.md"))]
 RESULTS = [HERE / "text" / "results", HERE / "images" / "results"]
 
-# What is learned, the score that is shown, and how it is called.
+# What is learned, the score that is shown, and its name.
 LEARNED = {
-    "shakespeare_150s": ("tinyshakespeare, characters, 150 s in all", "loss", "nats a character"),
-    "shakespeare_15min": ("tinyshakespeare, characters, 15 minutes", "loss", "nats a character"),
+    "shakespeare_150s": ("tinyshakespeare, characters, 150 s in all", "loss", "nats per character"),
+    "shakespeare_15min": ("tinyshakespeare, characters, 15 minutes", "loss", "nats per character"),
     "multi30k_en_de": ("Multi30k English to German, test 2016", "bleu_lower", "BLEU, lower-cased"),
     "multi30k_de_en": ("Multi30k German to English, test 2016", "bleu_lower", "BLEU, lower-cased"),
     "multi30k_de_en_rnn_attention": ("the same, `--model rnn-attention`", "bleu_lower", "BLEU, lower-cased"),
@@ -28,7 +28,7 @@ LEARNED = {
     "sms_spam": ("SMS spam, test", "accuracy", "accuracy"),
     "debian_synopsis": ("Debian package descriptions to synopses, test", "rougeL", "ROUGE-L"),
     "fashion_15min": ("Fashion-MNIST, test, 15 minutes", "accuracy", "accuracy"),
-    "fashion_60min": ("Fashion-MNIST, test, an hour", "accuracy", "accuracy"),
+    "fashion_60min": ("Fashion-MNIST, test, one hour", "accuracy", "accuracy"),
     "digits_60s": ("scikit-learn's digits, test", "accuracy", "accuracy"),
 }
 
@@ -45,7 +45,7 @@ def learned() -> str:
 
 
 def spread(values: list[float]) -> str:
-    """The mean, and beside it the standard deviation where several seeds were run."""
+    """The mean, with the standard deviation if several seeds were run."""
     places = 1 if max(values) > 2 else 3
     mean = f"{statistics.mean(values):.{places}f}"
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{places}f}"
@@ -55,7 +55,7 @@ TABLES = {"learned": learned, **mechanisms.TABLES, **of_tables.TABLES}
 
 
 def filled(page: str) -> str:
-    """The page with every table between its marks made anew."""
+    """The page with every table between its marks rewritten."""
     for name, make in TABLES.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         if begin in page:

@@ -3,7 +3,7 @@
     python benchmarks/rows.py --data DIR                              three small tables, three seeds, a minute each
     python benchmarks/rows.py --data DIR --tables yacht --seconds 20 --seeds 1
 
-DIR is that of tables.py, and so are the splits. Each network is trained on one table alone (`mode="trained"`):
+DIR is that of tables.py, and so are the splits. Each network is trained on one table alone (`mode="scratch"`):
 
 - `whole`: attention between rows and between attributes, features and targets masked;
 - `no_rows`, `no_attributes`: without one of the two attentions;

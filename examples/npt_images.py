@@ -1,10 +1,10 @@
-"""Rows that are images: the Non-Parametric Transformer over patches (Kossen et al., 2021, on CIFAR-10).
+"""Images as rows: the Non-Parametric Transformer over patches (Kossen et al., 2021, on CIFAR-10).
 
     python examples/npt_images.py                  handwritten digits, a minute or two
-    python examples/npt_images.py --steps 50       sooner, and worse
+    python examples/npt_images.py --steps 50       faster and less accurate
 
-The cells of a row are the patches of an image, as the Vision Transformer cuts them, and its label is one cell more.
-Images whose label is hidden look at the images whose label is known, and so are told what they are.
+The cells of a row are the patches of an image, as in a Vision Transformer, and its label. Images with a masked label
+attend to images whose label is known.
 """
 
 import argparse
@@ -33,23 +33,23 @@ class ImagesAsRows(nn.Module):
     def __init__(self, npt: NPT):
         super().__init__()
         self.patches = Patches(SIDE, PATCH, 1, npt.width)
-        self.label = nn.Embedding(LABELS + 1, npt.width)  # the last stands for one that is hidden
-        self.place = nn.Embedding(PATCHES + 1, npt.width)
+        self.label = nn.Embedding(LABELS + 1, npt.width)  # the last index stands for a masked label
+        self.position = nn.Embedding(PATCHES + 1, npt.width)
         self.rows = nn.ModuleList(npt.row_block() for _ in range(npt.layers))
         self.cells = nn.ModuleList(table_block(npt) for _ in range(npt.layers))
         self.norm = npt.final_norm()
-        self.answer = Linear(npt.width, LABELS)
+        self.classify = Linear(npt.width, LABELS)
         init_weights(self, [*self.rows, *self.cells])
 
-    def forward(self, images: Tensor, labels: Tensor, hidden: Tensor) -> Tensor:
-        """Scores of the labels of all rows; where `hidden`, a row's own label is not shown to it."""
-        shown = self.label(labels.masked_fill(hidden, LABELS))
-        x = torch.cat([self.patches(images), shown[:, None]], 1) + self.place.weight
-        x = x[None]  # one table: its rows, their cells, the width
+    def forward(self, images: Tensor, labels: Tensor, masked: Tensor) -> Tensor:
+        """Label scores of all rows; the labels of `masked` rows are not shown."""
+        visible = self.label(labels.masked_fill(masked, LABELS))
+        x = torch.cat([self.patches(images), visible[:, None]], 1) + self.position.weight
+        x = x[None]  # batch of one table, rows, cells, width
         for between_rows, between_cells in zip(self.rows, self.cells, strict=True):
             x = between_rows(x)
             x = between_cells(x.flatten(0, 1)).unflatten(0, x.shape[:2])
-        return self.answer(self.norm(x)[0, :, -1])
+        return self.classify(self.norm(x)[0, :, -1])
 
 
 def main(words: Sequence[str] | None = None) -> float:
@@ -61,20 +61,20 @@ def main(words: Sequence[str] | None = None) -> float:
     labels = torch.tensor(digits.target[order])
     npt = NPT(categories=(0,) * PATCHES + (LABELS,), width=options.width, layers=2, heads=4, dropout=0.0)
     model, test = ImagesAsRows(npt), 300
-    learn(model, images[test:], labels[test:], options.steps, options.rows)
-    accuracy = examine(model, images, labels, test, options.rows)
-    print(f"{accuracy:.1%} of {test} digits are named, by looking at {options.rows} others")
+    fit(model, images[test:], labels[test:], options.steps, options.rows)
+    accuracy = evaluate(model, images, labels, test, options.rows)
+    print(f"accuracy {accuracy:.1%} on {test} digits, with {options.rows} labelled digits as context")
     return accuracy
 
 
-def learn(model: ImagesAsRows, images: Tensor, labels: Tensor, steps: int, rows: int) -> None:
+def fit(model: ImagesAsRows, images: Tensor, labels: Tensor, steps: int, rows: int) -> None:
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.05)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, total_steps=steps + 1)
     for step in range(steps):
         drawn = torch.randperm(len(images))[:rows]
-        hidden = torch.rand(len(drawn)) < 0.3
-        scores = model(images[drawn], labels[drawn], hidden)
-        loss = F.cross_entropy(scores[hidden], labels[drawn][hidden])
+        masked = torch.rand(len(drawn)) < 0.3
+        scores = model(images[drawn], labels[drawn], masked)
+        loss = F.cross_entropy(scores[masked], labels[drawn][masked])
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -84,24 +84,24 @@ def learn(model: ImagesAsRows, images: Tensor, labels: Tensor, steps: int, rows:
 
 
 @torch.no_grad()
-def examine(model: ImagesAsRows, images: Tensor, labels: Tensor, test: int, rows: int) -> float:
-    """Test images with hidden labels below known ones; and whom they looked at."""
+def evaluate(model: ImagesAsRows, images: Tensor, labels: Tensor, test: int, rows: int) -> float:
+    """Accuracy on test images with masked labels, and how much they attend to images with their label."""
     model.eval()
     table = torch.arange(test + rows)
-    hidden = table < test
+    masked = table < test
     with listen(model) as heard:
-        scores = model(images[table], labels[table], hidden)
-    looked = heard["rows.1.attend.pattern"][0].mean(0)[:test, test:]  # from test rows to known rows
-    alike = labels[:test, None] == labels[None, table[test:]]
-    share = (looked * alike).sum() / looked.sum()
-    print(f"{share:.0%} of what they look at among known images has their label; by chance it would be 10%")
+        scores = model(images[table], labels[table], masked)
+    weights = heard["rows.1.attend.pattern"][0].mean(0)[:test, test:]  # from test rows to labelled rows
+    same_label = labels[:test, None] == labels[None, table[test:]]
+    share = (weights * same_label).sum() / weights.sum()
+    print(f"{share:.0%} of their attention to labelled images is on images with the same label; uniform attention: 10%")
     return (scores[:test].argmax(-1) == labels[:test]).float().mean().item()
 
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=400)
-    parser.add_argument("--rows", type=int, default=192, help="images that look at each other")
+    parser.add_argument("--rows", type=int, default=192, help="images that attend to each other")
     parser.add_argument("--width", type=int, default=48)
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args(words)

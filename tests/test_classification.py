@@ -42,7 +42,7 @@ def test_it_learns_evaluates_and_classifies(run: Path, capsys: pytest.CaptureFix
     labels, probabilities = loaded.label_probabilities(["a fine film", "a dull day and a dull film"])
     assert labels == ("bad", "good")
     assert probabilities.sum(-1).tolist() == pytest.approx([1, 1])
-    assert probabilities.argmax(-1).tolist() == [1, 0], "in the order asked, whatever the lengths"
+    assert probabilities.argmax(-1).tolist() == [1, 0], "in the order given, whatever the lengths"
 
 
 def test_columns_are_called_as_the_user_says_when_measuring_too(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -144,7 +144,7 @@ def hang(rng: random.Random) -> tuple[list[str], list[int], str]:
     return words, heads, words[heads[words.index("x")]]
 
 
-def test_only_the_tree_tells_what_a_word_hangs_from(tmp_path: Path):
+def test_only_the_tree_shows_the_head_of_a_word(tmp_path: Path):
     """All texts have the same words: who sees only them can but guess, and so can who sees their order and no tree."""
     rng = random.Random(1)
     for name, count in (("train", 1500), ("valid", 200)):
@@ -189,7 +189,7 @@ def test_trees_at_use_are_those_of_the_lines(run: Path, tmp_path: Path, capsys: 
         (["--valid-trees", "T"], "trees: trees are needed for both"),
     ],
 )
-def test_missing_trees_are_told_before_training(
+def test_missing_trees_are_refused_before_training(
     more: list[str], message: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     data = ["--train", run.parent / "a.tsv", "--valid", run.parent / "a.tsv"]

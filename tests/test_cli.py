@@ -1,7 +1,6 @@
 """The command line as a person meets it: fast help, one line for each mistake, nothing lost."""
 
 import io
-import json
 import os
 import resource
 import subprocess
@@ -11,18 +10,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.cli import known_settings, main
+from regard.cli import main
 from regard.core.errors import UserError
 from regard.models import GPT
 from regard.parts import RMSNorm, SwiGLU
 from regard.tasks import load_run, save_run
 from regard.text import Characters
-from tests.command import regard as regard_here
+from tests.command import regard
 from tests.train.tiny import train_tiny
-
-
-def regard(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-m", "regard", *map(str, words)], input=stdin, capture_output=True)
 
 
 @pytest.fixture(scope="module")
@@ -165,11 +160,11 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture):
 def test_translate_reads_lines_and_writes_as_many(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
-    done = regard("translate", run, stdin="3 mai 2020\n\nam 1. März 1999".encode())
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count(b"\n") == 3
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("3 mai 2020\n\nam 1. März 1999".encode())))
+    assert regard("translate", run) == 0
+    assert capsys.readouterr().out.count("\n") == 3
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
-    assert regard_here("translate", run) == 0
+    assert regard("translate", run) == 0
     assert capsys.readouterr().out == ""
 
 
@@ -179,7 +174,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(
     output = []
     for mark in (b"", b"\xef\xbb\xbf"):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(mark + b"3 mai 2020\n")))
-        assert regard_here("translate", run) == 0
+        assert regard("translate", run) == 0
         output.append(capsys.readouterr().out)
     assert output[0] == output[1]
 
@@ -188,7 +183,7 @@ def test_bytes_that_are_not_text_are_named_by_line(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"3 mai 2020\n\xff\xfe\n")))
-    assert regard_here("translate", run) == 1
+    assert regard("translate", run) == 1
     out, err = capsys.readouterr()
     assert err == "regard: standard input, line 2: is not UTF-8\n"
     assert out == "", "nothing is written when not everything can be"
@@ -201,7 +196,7 @@ def test_a_reader_who_leaves_early_is_no_error(run: Path):
     words = f"yes '3 mai 2020' | head -50 | {python} translate {run} --max-tokens 12 | true; echo ${{PIPESTATUS[2]}}"
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, env=buffered)
     assert (done.stdout, done.stderr) == ("0\n", "")
-    full = subprocess.run(["bash", "-c", f"{python} show {run} > /dev/full"], capture_output=True, text=True)
+    full = subprocess.run(["bash", "-c", f"{python} completion bash > /dev/full"], capture_output=True, text=True)
     assert (full.returncode, full.stderr) == (1, "regard: standard output: No space left on device\n")
 
 
@@ -213,7 +208,7 @@ def test_names_with_brackets_are_only_names(tmp_path: Path):
 
 
 def test_show_describes_a_run(run: Path, capsys: pytest.CaptureFixture):
-    assert regard_here("show", run) == 0
+    assert regard("show", run) == 0
     output = capsys.readouterr().out
     assert "Transformer" in output
     assert "parameters" in output
@@ -234,7 +229,7 @@ def test_show_settings_prints_a_config_that_can_be_read_back(tmp_path: Path, cap
         "--training.optimiser",
         "Muon",
     ]
-    assert regard_here("train", "dates", "--out", tmp_path / "x", "--show-settings", *words) == 0
+    assert regard("train", "dates", "--out", tmp_path / "x", "--show-settings", *words) == 0
     (tmp_path / "plan.yaml").write_text(capsys.readouterr().out)
     plan = from_yaml(Plan, tmp_path / "plan.yaml")
     assert plan.model.attention.reach == 8  # type: ignore[union-attr]
@@ -271,8 +266,3 @@ def test_export_writes_what_transformers_loads(tmp_path: Path, capsys: pytest.Ca
         assert torch.allclose(load_run(tmp_path / "hf").model(tokens), model(tokens), atol=1e-6)
     with pytest.raises(SystemExit):
         main(["export", str(tmp_path / "run"), "--to", "huggingface", "--out", str(tmp_path / "hf")])
-
-
-def test_the_list_of_settings_is_that_of_the_configs():
-    """After a rename: `python -m regard.cli.known_settings`."""
-    assert json.loads(known_settings.FILE.read_text(encoding="utf-8")) == known_settings.settings_tree()

@@ -66,14 +66,14 @@ def test_it_makes_three_runs_that_can_be_used(demo: tuple[Path, str], capsys: py
 
 def test_it_shows_peers_evidence_alignment_and_what_to_type_next(demo: tuple[Path, str]):
     out, output = demo
-    for words in ("random forest", "NPT in_context", "Known rows that it was told by", "What it looked at"):
+    for words in ("random forest", "NPT in_context", "Training rows with the largest weight", "What it looked at"):
         assert words in output
     for command in (f"regard view {out}", f"regard generate {out / 'python'}"):
         assert command in output
     assert "Traceback" not in output
 
 
-def test_wines_that_are_asked_about_were_never_learned(demo: tuple[Path, str]):
+def test_query_wines_are_not_among_the_training_rows(demo: tuple[Path, str]):
     import pandas
 
     known, new = (pandas.read_csv(demo[0] / name) for name in ("wines.csv", "new_wines.csv"))

@@ -35,7 +35,7 @@ QUICK = ["--training.schedule.warmup=10", "--model.dropout=0", "--task.fraction=
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sentences that can be learned by heart, in all orders: what a gap holds is told by its own sentence."""
+    """Sentences that can be learned by heart, in all orders: a masked word follows from its own sentence."""
     path = tmp_path_factory.mktemp("text") / "corpus.txt"
     rng = torch.Generator().manual_seed(0)
     order = torch.randint(len(SENTENCES), (600,), generator=rng).tolist()
@@ -67,17 +67,17 @@ def test_it_fills_what_it_has_learned_by_heart(run: Path):
     assert load_run(run).fill([]) == []
 
 
-def test_guesses_are_probabilities_in_order_and_do_not_depend_on_the_batch(run: Path):
+def test_candidates_are_probabilities_in_order_and_do_not_depend_on_the_batch(run: Path):
     loaded = load_run(run)
     lines = ["the cat [MASK] on the mat.", "no gap", "[MASK] dog lay [MASK] his basket."]
     result = loaded.candidates(lines, 3)
     assert [len(masks) for masks in result] == [1, 0, 2]
     assert [masks[0][0].word for masks in result if masks] == ["sat", "a"]
     everything = loaded.candidates(lines[:1], 10_000)[0][0]
-    probabilities = [guess.probability for guess in everything]
+    probabilities = [one.probability for one in everything]
     assert probabilities == sorted(probabilities, reverse=True)
     assert sum(probabilities) == pytest.approx(1, abs=1e-4)
-    assert probabilities[:3] == pytest.approx([guess.probability for guess in result[0][0]], abs=1e-5)
+    assert probabilities[:3] == pytest.approx([one.probability for one in result[0][0]], abs=1e-5)
 
 
 def test_the_command_prints_lines_or_a_table(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
@@ -210,13 +210,15 @@ def test_words_of_another_librarys_bert_are_its_own(tmp_path: Path):
     run = load_run(tmp_path)
     begin = [word for word in words[5:] if word != "##s"]
     for text, first in (("the cat [MASK] on the mats.", begin), ("the cat[MASK] on the mats.", words[5:])):
-        [[guesses]] = run.candidates([text], 100)
+        [[candidates]] = run.candidates([text], 100)
         read = theirs(text, return_tensors="pt")
         with torch.no_grad():
             probabilities = model(**read).logits[0, 3].softmax(-1)
         known = {word: float(probabilities[words.index(word)]) for word in first}
         expected = {word: probability / sum(known.values()) for word, probability in known.items()}
-        assert dict(guesses) == pytest.approx(expected, abs=1e-5), "after a space nothing goes on with the word before"
+        assert dict(candidates) == pytest.approx(expected, abs=1e-5), (
+            "after a space nothing goes on with the word before"
+        )
         best = max(expected, key=expected.__getitem__)
         assert run.fill([text]) == [text.replace("[MASK]", best.removeprefix("##"))]
 

@@ -120,7 +120,7 @@ def test_a_folder_that_is_taken_is_refused_before_the_text_is_read(run: Path, ca
     assert "already holds a run; continue it with --resume, replace it with --overwrite" in capsys.readouterr().err
 
 
-def test_evaluating_what_was_kept_apart_gives_the_score_of_training(
+def test_evaluating_the_validation_text_gives_the_score_of_training(
     run: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     text = corpus.read_text()
@@ -167,7 +167,7 @@ def test_writing_ends_where_the_table_of_positions_does(tmp_path: Path, capsys: 
     output = capsys.readouterr()
     assert output.out == "abcxxxxxx\n"
     assert "has positions for at most 6 tokens after this prompt" in output.err
-    with pytest.raises(ConfigError, match="has 9 tokens, and the model has 8 places"):
+    with pytest.raises(ConfigError, match="has 9 tokens, and the model has 8 positions"):
         load_run(tmp_path / "run").generate("abcdefghi")
 
 

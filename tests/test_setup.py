@@ -29,7 +29,7 @@ def test_the_doctor_finds_this_machine_well(capsys: pytest.CaptureFixture[str]):
     assert result["libraries"]["message"].startswith("torch ")
 
 
-def test_what_is_broken_is_told_and_the_rest_is_looked_at(
+def test_what_is_broken_is_named_and_the_rest_is_checked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(pretrained, "FOLDER", tmp_path)

@@ -117,7 +117,7 @@ def test_what_the_user_says_wins(encoder: Path, files: Path, tmp_path: Path, cap
     assert f"init: {encoder}" in output
 
 
-def test_resuming_needs_no_more_of_the_run_it_began_from(encoder: Path, files: Path, tmp_path: Path, capsys):  # type: ignore[no-untyped-def]
+def test_resuming_no_longer_needs_the_pretrained_run(encoder: Path, files: Path, tmp_path: Path, capsys):  # type: ignore[no-untyped-def]
     moved = tmp_path / "encoder"
     shutil.copytree(encoder, moved)
     words = [*data(files), "--init", moved, *SMALL]

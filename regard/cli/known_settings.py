@@ -1,7 +1,7 @@
-"""The names of all settings, so that a misspelt one is refused before torch is imported, which takes seconds.
+"""The names of all settings: a misspelt one is refused before torch is imported, which takes seconds.
 
-`settings.json` lists them as a tree; `python -m regard.cli.known_settings` writes it anew, and a test compares it with
-the configs. Where settings of variants differ, their names are joined.
+`settings.json` lists them as a tree; `write_settings` rewrites it, and a test compares it with the configs. Where
+settings of variants differ, their names are joined.
 """
 
 import json
@@ -57,5 +57,5 @@ def _join(tree: Tree, other: Mapping[str, Any]) -> None:
         _join(tree.setdefault(name, {}), below)
 
 
-if __name__ == "__main__":
+def write_settings() -> None:
     FILE.write_text(json.dumps(settings_tree(), indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -60,7 +60,7 @@ def study_ablate(
         Parallel runs; by default one per core.
     """
     require("plot", "the report of a study")
-    from regard.studies.ablate.ablation import Ablation, ablate
+    from regard.studies.ablate.ablation import Ablation, study_ablation
 
     at_least(1, processes=processes)
     ablation = Ablation(
@@ -75,7 +75,7 @@ def study_ablate(
         only=tuple(name for word in only for name in word.split(",") if name),
         overrides={**columns_setting(columns), **(changes or {})},
     )
-    ablate(ablation, out, processes)
+    study_ablation(ablation, out, processes)
 
 
 @study.command(name="scale")
@@ -119,12 +119,12 @@ def study_scale(
         Parallel runs; by default one per core.
     """
     require("plot", "the report of a study")
-    from regard.studies.scale.scaling import Scaling, scale
+    from regard.studies.scale.scaling import Scaling, study_scaling
 
     at_least(1, processes=processes)
     overrides = {**columns_setting(columns), **(changes or {})}
     scaling = Scaling(tuple(map(str, data)), tuple(map(str, valid)), minutes, steps, sizes, overrides)
-    scale(scaling, out, processes, for_budget)
+    study_scaling(scaling, out, processes, for_budget)
 
 
 @study.command(name="distance")
@@ -156,10 +156,11 @@ def study_distance(
         Parallel runs; by default one per core.
     """
     require("plot", "the report of a study")
-    from regard.studies.distance.recall import Recall, measure_distance
+    from regard.studies.distance.recall import Recall
+    from regard.studies.distance.recall import study_distance as run_study
 
     at_least(1, processes=processes)
-    measure_distance(Recall(distances, lengths, steps, seeds, changes or {}), out, processes)
+    run_study(Recall(distances, lengths, steps, seeds, changes or {}), out, processes)
 
 
 @study.command(name="heads")

@@ -16,6 +16,8 @@ from regard.store import CONFIG, TOKENIZER
 from regard.store.loaded import Loaded, load_model
 from regard.text import Tokenizer
 
+__all__ = ["Exportable", "export_huggingface", "load", "read_folder"]
+
 
 @runtime_checkable
 class Exportable(Protocol):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         MaskedCells,
         MaskedLM,
         Summarise,
+        Tag,
         Translate,
     )
 
@@ -33,13 +34,13 @@ _HOME = {
     "training": ("train",),
     "union": (
         "AnyTask", "Classify", "ClassifyImages", "InContextTables", "LanguageModel", "MaskedCells", "MaskedLM",
-        "Summarise", "Translate",
+        "Summarise", "Tag", "Translate",
     ),
 }  # fmt: skip
 
 __all__ = [
     "AnyTask", "Classify", "ClassifyImages", "InContextTables", "LanguageModel", "MaskedCells", "MaskedLM", "Plan",
-    "Run", "Summarise", "Task", "Translate", "evaluate", "load_run", "save_run", "train",
+    "Run", "Summarise", "Tag", "Task", "Translate", "evaluate", "load_run", "save_run", "train",
 ]  # fmt: skip
 
 

@@ -539,4 +539,4 @@ def test_regard_is_asked_for_its_modes(monkeypatch):
     assert OURS["regard_auto"].build(setup) == ("regressor", {"mode": "auto", **settings})
     assert OURS["regard_in_context"].build(setup) == ("regressor", {"mode": "in_context", **settings})
     setup = Setup("classification", (), 4, 1, 30.0)
-    assert OURS["regard_trained"].build(setup) == ("classifier", {"mode": "trained", **settings})
+    assert OURS["regard_scratch"].build(setup) == ("classifier", {"mode": "scratch", **settings})

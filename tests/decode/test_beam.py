@@ -15,8 +15,8 @@ START, END = 1, 2
 
 
 def log_probability(model, source, tokens: tuple[int, ...]) -> float:  # type: ignore[no-untyped-def]
-    chances = model(source, torch.tensor([[START, *tokens[:-1]]]))[0].log_softmax(-1)
-    return sum(chances[place, token].item() for place, token in enumerate(tokens))
+    log_probabilities = model(source, torch.tensor([[START, *tokens[:-1]]]))[0].log_softmax(-1)
+    return sum(log_probabilities[place, token].item() for place, token in enumerate(tokens))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ ELSEWHERE = {("pip", "wheel"): "tests/test_wheel.py"}
 
 
 class Enough(BaseException):
-    """A script has read all that it was told; what it would do next takes from minutes to hours."""
+    """A script has read all of its arguments; what it would do next takes from minutes to hours."""
 
 
 def run(words: Sequence[str]) -> None:

@@ -143,7 +143,8 @@ def quick(words: list[str], verb: tuple[str, ...]) -> list[str]:
             words = [*words[:place], *value.split(), *words[place + 1 :]]
         else:
             words = [*words, option, *value.split()]
-    return [*words, "--overwrite"] if verb[0] in ("train", "fit", "pretrain") else words
+    makes = verb[0] in ("train", "fit", "pretrain") and "--resume" not in words
+    return [*words, "--overwrite"] if makes else words
 
 
 def write_little(

@@ -11,6 +11,7 @@ from tests.images.make import write_classes
 GERMAN = ["Zwei Hunde spielen .", "Der Hund sieht die Katze .", "Die Katze schläft .", "Ein Mann liest ."]
 ENGLISH = ["two dogs play .", "the dog sees the cat .", "the cat sleeps .", "a man reads ."]
 MOODS = ["good\twhat a fine day", "bad\tnever again", "good\tthe cat sat on the mat", "bad\tit rained and rained"]
+TAGGED = [("the", "DET", "det"), ("cat", "NOUN", "nsubj"), ("sleeps", "VERB", "root"), (".", "PUNCT", "punct")]
 NAMES = [("Ada", "B-person"), ("met", "O"), ("Alan", "B-person"), ("in", "O"), ("Lima", "B-place")]
 CITIES = ("Rome", "Oslo", "Lima")
 
@@ -26,8 +27,11 @@ def fill(folder: Path) -> None:
         (folder / f"{name}.en").write_text("".join(f"{line}\n" for line in ENGLISH * times))
         (folder / f"{name}.conllu").write_text("".join(map(chain, german)))
     (folder / "english.conllu").write_text("".join(map(chain, ["To be or not", "the cat sat on the mat"] * 4)))
+    (folder / "train.conllu").write_text(_tagged() * 20)
     for name, times in (("train.tsv", 12), ("test.tsv", 3)):
         (folder / name).write_text("".join(f"{line}\n" for line in MOODS * times))
+    rows = [line.replace("\t", ",") for line in ["kind\tmessage", *MOODS * 12]]
+    (folder / "train.csv").write_text("".join(f"{row}\n" for row in rows))
     (folder / "new.txt").write_text("what a day\nnever\n")
     documents = [f"{one} {other}\t{one}\n" for one in ENGLISH for other in ENGLISH]
     for name in ("pairs.tsv", "dev.tsv", "test_pairs.tsv"):
@@ -38,6 +42,15 @@ def fill(folder: Path) -> None:
         (folder / name).write_text("\n\n".join(sentences) + "\n")
     _tables(folder)
     _images(folder)
+
+
+def _tagged() -> str:
+    """A sentence in CoNLL-U, with its parts of speech and dependency relations."""
+    rows = [
+        f"{number}\t{word}\t_\t{upos}\t_\t_\t3\t{relation}\t_\t_\n"
+        for number, (word, upos, relation) in enumerate(TAGGED, 1)
+    ]
+    return "".join(rows).replace("\t3\troot", "\t0\troot") + "\n"
 
 
 def _tables(folder: Path) -> None:

@@ -76,13 +76,13 @@ def test_commands_are_found_in_blocks_and_in_sentences(tmp_path: Path, monkeypat
         ["python", "benchmarks/attention.py", "--no-such-option"],
     ],
 )
-def test_a_program_that_is_told_nonsense_is_noticed(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_nonsense_given_to_a_program_is_noticed(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AssertionError):
         programs.run(words)
 
 
-def test_what_make_is_told_is_in_the_makefile():
+def test_targets_of_make_are_in_the_makefile():
     targets = (ROOT / "Makefile").read_text()
     for command in every_command():
         if command.words[0] == "make":

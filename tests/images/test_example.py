@@ -1,4 +1,4 @@
-"""The example of rows that are images runs, and looks at what it says it looks at."""
+"""The example of images as rows runs, and attends to the labels that it may see."""
 
 import importlib.util
 from pathlib import Path
@@ -23,7 +23,7 @@ def example() -> ModuleType:
 def test_it_runs(example: ModuleType, capsys: pytest.CaptureFixture):
     accuracy = example.main(["--steps", "2", "--rows", "20", "--width", "8"])
     assert 0 <= accuracy <= 1
-    assert "by looking at 20 others" in capsys.readouterr().out
+    assert "with 20 labelled digits as context" in capsys.readouterr().out
 
 
 def test_a_hidden_label_is_hidden_and_a_known_one_is_seen_by_others(example: ModuleType):

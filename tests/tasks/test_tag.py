@@ -92,7 +92,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(files: Path) -> Path:
     out = files / "runs" / "names"
-    assert regard("train", "tag", "--train", files / "train.tsv", "--out", out, "--steps=150", *SMALL) == 0
+    words = ["--train", files / "train.tsv", "--out", out, "--steps=150", "--task.token-dropout=0"]
+    assert regard("train", "tag", *words, *SMALL) == 0
     return out
 
 

@@ -1,4 +1,4 @@
-"""Under torchrun the same command gives the losses of one process."""
+"""Several ranks, started by torchrun or by the command itself, give the losses of one process."""
 
 import json
 import os
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from regard.store import read_metrics
-from tests.command import regard as regard_here
+from regard.train.processes import _free_port
+from tests.command import regard
 from tests.helpers import patience, wait_until
 
 OPTIONS = [
@@ -19,9 +20,9 @@ OPTIONS = [
 ]  # fmt: skip
 
 
-def regard(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
-    """`regard train dates`, alone or under torchrun; nothing of it outlives the test."""
-    launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks > 1 else []
+def under_torchrun(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
+    """`regard train dates` under torchrun; nothing of it outlives the test."""
+    launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
     command = [sys.executable, *launch, "-m", "regard", "train", "dates", *map(str, words)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -35,14 +36,28 @@ def regard(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
 
 
 def train(out: Path, ranks: int, *more: str, steps: int = 8) -> list[dict[str, float]]:
-    """What is logged by one process, which is this one, or by ranks."""
+    """What is logged by one process, which is this one, or by ranks, which are copies of it."""
     words = [f"--out={out}", f"--steps={steps}", *OPTIONS, *more]
     if ranks == 1:
-        assert regard_here("train", "dates", *words) == 0
+        assert regard("train", "dates", *words) == 0
     else:
-        done = regard(ranks, *words)
-        assert done.returncode == 0, done.stderr
+        port = _free_port()
+        children = [fork_rank(rank, ranks, port, words) for rank in range(ranks)]
+        assert [os.waitpid(child, 0)[1] for child in children] == [0] * ranks
     return read_metrics(out)
+
+
+def fork_rank(rank: int, world: int, port: int, words: list[str]) -> int:
+    child = os.fork()
+    if child == 0:
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": world, "RANK": rank, "LOCAL_RANK": rank}
+        os.environ.update({name: str(value) for name, value in place.items()})
+        try:
+            os._exit(regard("train", "dates", *words))
+        except BaseException as error:
+            os.write(2, f"rank {rank}: {error!r}\n".encode())
+            os._exit(1)
+    return child
 
 
 # Muon squares its gradient five times in bfloat16, so only small steps keep what is lost there out of the losses.
@@ -73,42 +88,41 @@ def test_a_run_of_two_ranks_goes_on_with_one(tmp_path: Path):
 
 def test_ranks_agree_about_when_to_save(tmp_path: Path):
     """Each would save at another step by its own clock, and the ranks would wait for each other for ever."""
-    train(tmp_path / "run", 2, "--training.checkpoint_minutes=0.0005", steps=300)
+    train(tmp_path / "run", 2, "--training.checkpoint_minutes=0.0005", steps=150)
 
 
 def test_a_failure_at_the_start_is_one_line_from_one_rank(tmp_path: Path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("")
-    done = regard(2, "--out", tmp_path / "run", "--steps=2", *OPTIONS)
+    done = under_torchrun(2, "--out", tmp_path / "run", "--steps=2", *OPTIONS)
     assert done.returncode != 0
     assert [line for line in done.stderr.splitlines() if line.startswith("regard:")] == [
         f"regard: {tmp_path / 'run'}: holds 'mine.txt', which is not a run's; choose an empty or new folder"
     ]
 
 
-def test_the_command_starts_its_own_ranks(tmp_path: Path):
+def test_the_command_starts_its_own_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     one = train(tmp_path / "one", 1)
-    done = regard(1, f"--out={tmp_path / 'two'}", "--steps=8", "--processes=2", *OPTIONS)
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert regard("train", "dates", f"--out={tmp_path / 'two'}", "--steps=8", "--processes=2", *OPTIONS) == 0
     two = read_metrics(tmp_path / "two")
     assert [line["loss"] for line in one if "loss" in line] == pytest.approx(
         [line["loss"] for line in two if "loss" in line], abs=1e-5
     )
 
 
-def test_what_one_of_its_ranks_says_is_said_once(tmp_path: Path):
+def test_what_one_of_its_ranks_says_is_said_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("")
-    done = regard(1, "--out", tmp_path / "run", "--steps=2", "--processes=2", *OPTIONS)
-    assert done.returncode == 1
-    assert done.stderr.splitlines() == [
+    assert regard("train", "dates", "--out", tmp_path / "run", "--steps=2", "--processes=2", *OPTIONS) == 1
+    assert capfd.readouterr().err.splitlines() == [
         f"regard: {tmp_path / 'run'}: holds 'mine.txt', which is not a run's; choose an empty or new folder"
     ]
 
 
 @pytest.mark.parametrize("count", ["0", "100000"])
 def test_more_processes_than_cores_are_refused(count: str, tmp_path: Path, capsys: pytest.CaptureFixture):
-    assert regard_here("train", "dates", "--out", tmp_path / "run", "--steps=2", f"--processes={count}", *OPTIONS) == 2
+    assert regard("train", "dates", "--out", tmp_path / "run", "--steps=2", f"--processes={count}", *OPTIONS) == 2
     assert "processes" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 

@@ -106,7 +106,7 @@ class Budget:
         return timing.run(self.steps or 0) + 60 * (self.minutes or 0)
 
 
-def ablate(study: Ablation, out: Path, processes: int | None) -> None:
+def study_ablation(study: Ablation, out: Path, processes: int | None) -> None:
     with StudyFolder(out).open(asdict(study)) as folder, tempfile.TemporaryDirectory() as scratch:
         cores = folder.cached("cores", lambda: processes or usable_cores())
         seconds = USABLE * 60 * study.minutes * cores

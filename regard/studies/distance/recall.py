@@ -61,7 +61,7 @@ class Recall:
                 raise ConfigError(f"{name}: needs distinct positive integers, not {values}")
 
 
-def measure_distance(study: Recall, out: Path, processes: int | None) -> None:
+def study_distance(study: Recall, out: Path, processes: int | None) -> None:
     with StudyFolder(out).open(asdict(study)) as folder:
         jobs = [
             Job(f"{model}@{distance}", seed, _plan(study, folder.path, model, distance, seed))

@@ -72,7 +72,7 @@ def read_size(text: str) -> tuple[int, int]:
     return int(width), int(layers)
 
 
-def scale(study: Scaling, out: Path, processes: int | None, budgets: Sequence[float] = ()) -> None:
+def study_scaling(study: Scaling, out: Path, processes: int | None, budgets: Sequence[float] = ()) -> None:
     """`budgets` are FLOPs to print the best size for, also those of a complete study."""
     for flops in budgets:
         if not 0 < flops < math.inf:

@@ -1,0 +1,3 @@
+from tests.surface import main
+
+main()
