@@ -1,6 +1,6 @@
-"""The pictures of the pages on mechanisms, from the parts themselves and what was measured: python docs/draw.py
+"""Draw the pictures of the mechanism pages from the parts and the measurements: python docs/draw.py
 
-They go to docs/pictures/mechanisms; measured.json and the results of the benchmarks must be there.
+They are written to docs/pictures/mechanisms, from measured.json and the results of the benchmarks.
 """
 
 import json
@@ -22,7 +22,7 @@ from regard.parts import (
     MultiHead,
     Nearby,
     Padding,
-    Places,
+    Positions,
     Prefix,
     Rotary,
     SameDocument,
@@ -38,11 +38,11 @@ RESULTS = DOCS.parent / "benchmarks"
 
 
 def attention() -> None:
-    """One lookup by hand: three known things, a query that resembles the second most."""
+    """One lookup: three keys, and a query that is most similar to the second."""
     keys = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     values = torch.tensor([[1.0], [3.0], [5.0]])
     query = torch.tensor([[1.6, 2.4]])
-    found, pattern = Full(scale=1.0).build(1, 2).watch(query[None, None], keys[None, None], values[None, None])
+    output, pattern = Full(scale=1.0).build(1, 2).watch(query[None, None], keys[None, None], values[None, None])
     _, axes = plt.subplots(1, 3, figsize=(8, 2.6), layout="constrained")
     heights = {
         "scores: query · key": (query @ keys.T)[0].tolist(),
@@ -52,24 +52,24 @@ def attention() -> None:
     for place, (title, bars) in zip(axes, heights.items(), strict=True):
         place.bar(["key 1", "key 2", "key 3"], bars, color="tab:blue")
         place.set_title(title, fontsize=10)
-    axes[2].axhline(found.item(), color="tab:orange")
-    axes[2].text(-0.4, found.item() + 0.12, f"found: {found.item():.2f}", color="tab:orange")
+    axes[2].axhline(output.item(), color="tab:orange")
+    axes[2].text(-0.4, output.item() + 0.12, f"result: {output.item():.2f}", color="tab:orange")
     save("attention")
 
 
 def transformer() -> None:
-    """Who looks at whom in the three arrangements: five tokens of each text, source first."""
+    """Which token may attend to which in the three architectures: five tokens per text, source first."""
     places = torch.arange(5)
     back = Causal().at(places[:, None], places[None, :])[0].float()
     both_ways, never = torch.ones(5, 5), torch.zeros(5, 5)
     pair = torch.cat([torch.cat([both_ways, never], 1), torch.cat([both_ways, back], 1)])
     _, axes = plt.subplots(1, 3, figsize=(8, 3), layout="constrained")
-    named = {"encoder: both ways": both_ways, "decoder: back only": back, "both: and across to the source": pair}
+    named = {"encoder": both_ways, "decoder": back, "encoder–decoder": pair}
     for place, (title, seen) in zip(axes, named.items(), strict=True):
         square(place, seen, title)
         place.set_aspect("equal")
-    axes[0].set_ylabel("a token …")
-    axes[0].set_xlabel("… looks at")
+    axes[0].set_ylabel("query")
+    axes[0].set_xlabel("key")
     axes[2].set(xticks=[2, 7], xticklabels=["source", "target"], yticks=[2, 7], yticklabels=["source", "target"])
     axes[2].tick_params(axis="y", rotation=90)
     axes[2].axhline(4.5, color="white")
@@ -80,7 +80,7 @@ def transformer() -> None:
 def scale() -> None:
     axes = one()
     lines(axes, MEASURED["scale"], "size")
-    axes.set(xscale="log", xlabel="size of a head", ylabel="largest of 256 weights", ylim=(0, 1))
+    axes.set(xscale="log", xlabel="head size", ylabel="largest of 256 weights (mean)", ylim=(0, 1))
     save("scale")
 
 
@@ -101,7 +101,7 @@ def masks() -> None:
 
 
 def heads() -> None:
-    """Four heads of one layer with random weights: each compares in its own way."""
+    """Four heads of one layer with random weights attend differently."""
     layer = MultiHead(64, 4)
     with listen(layer) as heard:
         layer(3 * torch.randn(1, 12, 64))
@@ -115,35 +115,35 @@ def positions() -> None:
     _, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
     code = waves(torch.arange(64), 64, 10000.0)
     left.imshow(code, cmap="viridis", aspect="auto")
-    left.set(title="Sinusoid: the vector of each place", xlabel="number within the vector", ylabel="place")
-    turned = Rotary().build(64, 1, 64, causal=True).turn(torch.ones(1, 1, 64, 64), Places.counting(64))
+    left.set(title="Sinusoid: the vector of each position", xlabel="dimension", ylabel="position")
+    turned = Rotary().build(64, 1, 64, causal=True).turn(torch.ones(1, 1, 64, 64), Positions.counting(64))
     right.plot((turned @ turned[0, 0, 0])[0, 0] / 64)
-    right.set(title="Rotary: match of equal vectors", xlabel="distance", ylabel="dot product, at 0 is 1")
+    right.set(title="Rotary: score of equal vectors", xlabel="distance", ylabel="relative dot product")
     save("positions")
 
 
 def residuals() -> None:
     axes = one()
     lines(axes, MEASURED["residuals"], "depth")
-    axes.set(xscale="log", xlabel="blocks", ylabel="likeness of the tokens (cosine)", ylim=(0, 1.05))
+    axes.set(xscale="log", xlabel="blocks", ylabel="cosine similarity of tokens", ylim=(0, 1.05))
     save("residuals")
 
 
 def norms() -> None:
     axes = one()
     lines(axes, MEASURED["norms"], "depth")
-    axes.set(xscale="log", yscale="log", xlabel="blocks", ylabel="size of the stream")
+    axes.set(xscale="log", yscale="log", xlabel="blocks", ylabel="RMS of the residual stream")
     save("norms")
 
 
 def feed() -> None:
-    """What each feed-forward does to one number on its way."""
+    """The activation functions."""
     from regard.parts import GELU, ReLU, SiLU, SquaredReLU
 
     axes, x = one(), torch.linspace(-3, 2.2, 100)
     for kind in (ReLU(), GELU(), SiLU(), SquaredReLU()):
         axes.plot(x, kind.activation(x), label=type(kind).__name__)
-    axes.set(xlabel="before", ylabel="after")
+    axes.set(xlabel="input", ylabel="output")
     axes.legend(frameon=False)
     save("feed-forward")
 
@@ -169,13 +169,13 @@ def rnn() -> None:
     words = [part["words"] for part in found["parts"]]
     for name, scores in found["bleu_lower"].items():
         axes.plot(words, scores, marker=".", label=name)
-    axes.set(xlabel="words of a sentence, mean of each fifth", ylabel="BLEU, lower-cased", ylim=(0, None))
+    axes.set(xlabel="words per sentence (mean of each quintile)", ylabel="BLEU, lower-cased", ylim=(0, None))
     axes.legend(frameon=False)
     save("rnn")
 
 
 def sparse() -> None:
-    """Where a query of 64 may look; of Linformer, which slots it looks at."""
+    """The keys, or for Linformer the slots, that each of 64 queries attends to."""
     q, k, v = torch.randn(3, 1, 1, 64, 16)
     kinds = {
         "Full": Full(),
@@ -196,7 +196,7 @@ def sparse() -> None:
 def experts() -> None:
     axes, found = one(), MEASURED["experts"]
     places = torch.arange(8)
-    axes.bar(places - 0.2, found["first"], 0.4, label="at first")
+    axes.bar(places - 0.2, found["first"], 0.4, label="at the start")
     axes.bar(places + 0.2, found["last"], 0.4, label="after 300 batches")
     axes.axhline(1 / 8, color="grey", linewidth=0.8)
     axes.set(xlabel="expert", ylabel="share of tokens", ylim=(0, 0.35))

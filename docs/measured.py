@@ -1,6 +1,6 @@
-"""Small measurements of single parts with random weights, for the pages on mechanisms: python docs/measured.py
+"""Small measurements of single parts with random weights, for the mechanism pages: python docs/measured.py
 
-They need no data and take seconds. What a part is worth in training is asked by `regard study ablate` instead.
+They need no data and take seconds. `regard study ablate` measures what a part is worth in training.
 """
 
 import json
@@ -35,7 +35,7 @@ WIDTH, TOKENS = 64, 32
 
 
 def scale() -> dict[str, list[float]]:
-    """The largest of 256 weights, by the size of a head, with scores as they are and divided by its root."""
+    """The largest of 256 weights by head size, with scores divided by its square root and without."""
     found: dict[str, list[float]] = {"size": [], "unscaled": [], "scaled": []}
     for size in (4, 16, 64, 256):
         q, k = torch.randn(2, 1, 8, 256, size)
@@ -47,7 +47,7 @@ def scale() -> dict[str, list[float]]:
 
 
 def residuals() -> dict[str, list[float]]:
-    """How alike the tokens of a text have become after so many blocks: mean cosine between their states."""
+    """Mean cosine similarity between the states of a text, by the number of blocks."""
     found: dict[str, list[float]] = {"depth": list(DEPTHS)}
     for name, wiring in (("pre-norm", PreNorm()), ("post-norm", PostNorm()), ("no residuals", NoResidual())):
         found[name] = []
@@ -59,7 +59,7 @@ def residuals() -> dict[str, list[float]]:
 
 
 def norms() -> dict[str, list[float]]:
-    """The size of the stream (root mean square) after so many blocks whose weights are larger than usual."""
+    """Root mean square of the residual stream by the number of blocks, with weights larger than usual."""
     found: dict[str, list[float]] = {"depth": list(DEPTHS[:4])}
     for name, norm in (("LayerNorm", LayerNorm()), ("no norm", NoNorm())):
         found[name] = []
@@ -71,10 +71,10 @@ def norms() -> dict[str, list[float]]:
 
 
 def feed() -> dict[str, float]:
-    """How far a stack is from linear while its patterns are held fixed: f(x) + f(z) beside f(x + z), relative."""
+    """Deviation of a stack with fixed patterns from linearity: f(x) + f(z) - f(x + z), relative."""
     found = {}
     for name, kind in (("attention only", NoFeed()), ("with feed-forward", GELU())):
-        even = Full(scale=0.0)  # every score is 0, so every weight is the same whatever is read
+        even = Full(scale=0.0)  # every score is 0, so the pattern is uniform for every input
         layers = stack(SequenceTrunk(width=WIDTH, attention=even, feed=kind, norm=NoNorm(), bias=False, dropout=0.0))
         x, z = randn(), randn()
         found[name] = ((layers(x) + layers(z) - layers(x + z)).norm() / layers(x + z).norm()).item()
@@ -82,7 +82,7 @@ def feed() -> dict[str, float]:
 
 
 def masks() -> dict[str, float]:
-    """How far the first half of the answers moves when the second half of the text is replaced."""
+    """Largest change of the outputs in the first half when the second half of the text is replaced."""
     layers = stack(SequenceTrunk(width=WIDTH, dropout=0.0))
     x = torch.randn(1, TOKENS, WIDTH)
     other = torch.cat([x[:, : TOKENS // 2], torch.randn(1, TOKENS // 2, WIDTH)], 1)
@@ -94,7 +94,7 @@ def masks() -> dict[str, float]:
 
 
 def positions() -> dict[str, float]:
-    """How far an encoder's answers, put back in order, differ when the words of a text are shuffled."""
+    """Largest difference of an encoder's outputs, put back in order, when the words of a text are shuffled."""
     order = torch.randperm(12)
     moved = {}
     for position in (NoPosition(), Sinusoid()):
@@ -105,7 +105,7 @@ def positions() -> dict[str, float]:
 
 
 def experts() -> dict[str, list[float]]:
-    """The share of tokens that each of eight experts gets at first, and after 300 batches of leaning to the idle."""
+    """The share of tokens of each of eight experts at the start, and after 300 steps of the router bias."""
     mixture = Experts(count=8, active=2, bias_rate=3e-3).build(WIDTH).train()
     centre = torch.randn(WIDTH)  # tokens have something in common, as real ones do
     shares = []
@@ -123,7 +123,7 @@ def randn() -> Tensor:
 
 
 def stack(trunk: SequenceTrunk, times: float = 1.0) -> Stack:
-    """Blocks without a position code, whose matrices keep the size of what goes through them."""
+    """Blocks without a position encoding, whose matrices preserve the scale of their inputs."""
     layers = replace(trunk, position=NoPosition()).stack(causal=False)
     for parameter in layers.parameters():
         if parameter.dim() == 2:

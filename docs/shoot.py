@@ -1,8 +1,8 @@
-"""The pictures of the viewer on these pages, taken by a real browser: python docs/shoot.py table --runs runs
+"""Take the screenshots of the viewer for these pages: python docs/shoot.py table --runs runs
 
-A picture is taken of the file that `regard view --export` writes. SHOTS names the runs that each needs, as the pages on
-jobs make them: `lm`, `mt`, `rnn`, `houses`, `photos`; `image` shows the file that --photo names, and `training` the
-study `parts` (--runs studies). playwright and a chromium must be there, as for the tests of the page.
+A screenshot shows the file that `regard view --export` writes. SHOTS lists the runs that each needs, as the job pages
+train them: `lm`, `mt`, `rnn`, `houses`, `photos`; `image` shows the file of --photo, and `training` the study `parts`
+(--runs studies). It needs playwright and chromium, like the browser tests.
 """
 
 import argparse
@@ -18,14 +18,14 @@ from urllib.parse import urlencode
 from PIL import Image
 
 OUT = Path(__file__).parent / "pictures"
-COLOURS = 128  # are enough for lines and text, and make a file of a third of the size
+COLOURS = 128  # enough for lines and text, at a third of the file size
 
 
 @dataclass(frozen=True)
 class Shot:
     runs: tuple[str, ...]
     given: tuple[str, ...] = ()  # options of `regard view`
-    state: dict[str, str] = field(default_factory=dict)  # where the page is to stand
+    state: dict[str, str] = field(default_factory=dict)  # the state of the page, as in its address
     size: tuple[int, int] = (1000, 760)
     wait: str = "main canvas"
     dark: bool = False
@@ -58,7 +58,7 @@ SHOTS = {
     "table": Shot(
         ("houses",),
         tuple(word for cell in ("area=120", "city=Oslo", "built=1975", "garden=yes") for word in ("--cell", cell)),
-        size=(820, 700),
+        size=(820, 860),
         wait="#explanations tbody",
     ),
 }
@@ -76,7 +76,7 @@ def take(name: str, runs: Path, photo: Path | None, browser: object, out: Path =
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[attr-defined]
         page.goto(f"{page_file.as_uri()}#{urlencode(shot.state)}")
         page.wait_for_selector(shot.wait)
-        page.wait_for_timeout(500)  # pictures are drawn in the frame after
+        page.wait_for_timeout(500)  # drawn in the next frame
         page.screenshot(path=picture)
         page.close()
     Image.open(picture).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(picture, optimize=True)

@@ -1,8 +1,8 @@
-"""What the site adds to the pages: a paragraph that is only a link to source shows the source itself.
+"""mkdocs hook: a paragraph that is only a link to source code shows the code itself.
 
-[`FullAttention.watch`](../../regard/parts/attention/full.py) on a line of its own becomes that method as it stands in
-the file; [`regard/parts/norms.py`](../../regard/parts/norms.py) becomes the whole file. Where the pages are read as
-they are, both are links. So no page holds a copy that could grow old.
+[`FullAttention.watch`](../../regard/parts/attention/full.py) on a line of its own becomes the code of that method;
+[`regard/parts/norms.py`](../../regard/parts/norms.py) becomes the whole file. In the Markdown both are links, so that
+no page contains a copy that could become outdated.
 """
 
 import ast
@@ -22,13 +22,13 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def with_sources(markdown: str, page: str) -> str:
-    """A page, named from docs/, with its sources in it; links to other files outside docs/ become plain words."""
+    """A page with the sources that it links to; links to other files outside docs/ become plain text."""
     markdown = SOURCE.sub(lambda found: block(found[1], outside(page, found[2]) or found[2]), markdown)
     return LINK.sub(lambda found: found[1] if outside(page, found[2]) else found[0], markdown)
 
 
 def outside(page: str, target: str) -> str | None:
-    """The file that a page links to, named from the root, where it does not lie in docs/."""
+    """The path from the root of a linked file outside docs/; None if it is inside."""
     place = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), target))
     return None if place.startswith("docs/") else place
 
