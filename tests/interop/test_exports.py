@@ -55,7 +55,7 @@ def test_an_encoder_reads_texts_as_it_has_learned_to(kind, tmp_path):
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "hf").eval()
     with torch.no_grad():
         chances = theirs(**reader(texts, padding=True, truncation=True, return_tensors="pt")).logits.softmax(-1)
-    assert (chances - regard.load(tmp_path / "run").label_chances(texts)[1]).abs().max() < 1e-5
+    assert (chances - regard.load(tmp_path / "run").label_probabilities(texts)[1]).abs().max() < 1e-5
     text = "the cat [MASK] on the [MASK][MASK]"
     assert reader(text.replace("[MASK]", reader.mask_token)).input_ids == MaskFilling(tokenizer).encode([text])[0]
 
