@@ -100,7 +100,7 @@ def test_a_step_can_be_asked_for_in_any_order_and_steps_differ():
 
 def test_a_measuring_pass_hides_the_same_words_whatever_the_batch():
     passes = [list(windows(983, batch=batch, seed=seed).once()) for batch, seed in ((8, 0), (3, 5))]
-    for name in ("tokens", "chosen", "answer", "counted"):
+    for name in ("tokens", "chosen", "answer", "chosen_valid"):
         one, other = (torch.cat([getattr(batch, name) for batch in batches]) for batches in passes)
         assert torch.equal(one, other), name
     read = torch.cat([original(batch)[:, 1:] for batch in passes[0]]).flatten()
