@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from regard.interop.pixels import write_pixels
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from regard.core.errors import ConfigError, UserError
 from regard.interop.huggingface import read, write
+from regard.interop.pixels import write_pixels
 from regard.models import BERT, GPT, NPT, NoHead, Transformer, ViT
 from regard.parts import (
     ALiBi,
