@@ -51,8 +51,8 @@ def _title(setting: dict[str, Any]) -> str:
 
 
 def _standings(standings: list[dict[str, Any]]) -> str:
-    head = ["method", "rank", "classification", "regression", f"up to {SMALL:,} rows", "AUC", "R²", "seconds", "failures"]
-    head += ["left out", f"{HERO} wins–ties–losses"]
+    head = ["method", "rank", "classification", "regression", f"up to {SMALL:,} rows", "AUC", "R²", "seconds"]
+    head += ["failures", "left out", f"{HERO} wins–ties–losses"]
     lines = []
     for each in standings:
         ranks = [_figure(each["rank"][group], 2) for group in GROUPS]
