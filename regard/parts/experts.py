@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.core.compiling import never_compiled
 from regard.core.errors import MANY, ConfigError, at_most
 from regard.core.modules import AdamWOnly, SumOverRanks, UpdatedAfterStep
 from regard.parts.feed import Dense, FeedConfig, SwiGLU
@@ -50,7 +51,7 @@ class MixtureOfExperts(UpdatedAfterStep):
             "visits", torch.zeros(config.count), persistent=False
         )  # of each expert since the last step
 
-    @torch.compiler.disable  # how many tokens an expert gets is known only while running
+    @never_compiled  # how many tokens an expert gets is known only while running
     def forward(self, x: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
         tokens = x.flatten(0, -2)
         scores = self.router(tokens).float()

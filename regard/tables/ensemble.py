@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
-from scipy.stats import rankdata
 from torch import Generator, Tensor
 
 from regard.core.machine import seed_for
@@ -153,4 +152,6 @@ def _relevance(table: EncodedTable) -> Float[Tensor, " column"]:
 
 def _ranks(values: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
     """Ranks in which ties share their mean."""
+    from scipy.stats import rankdata  # takes a second to import, and few commands need it
+
     return torch.from_numpy(rankdata(values.numpy(), axis=0)).float()

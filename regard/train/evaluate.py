@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from regard.core.batches import Batches, Objective
+from regard.core.compiling import eager_mode
 from regard.core.machine import device_of
 from regard.train.ranks import Ranks
 
@@ -37,7 +38,7 @@ def evaluation_mode(model: nn.Module) -> Iterator[None]:
     was_training = model.training
     model.eval()
     try:
-        with torch.compiler.set_stance("force_eager"):  # other shapes than in training: not worth a compilation
+        with eager_mode():  # other shapes than in training: not worth a compilation
             yield
     finally:
         model.train(was_training)

@@ -164,7 +164,7 @@ def test_batches_hold_every_word_once(tmp_path: Path):
     sentences = read_tagged(write(tmp_path / "a.conllu", (TREEBANK + "\n") * 3))
     labels = tag_labels(sentences)
     tokenizer = TOKENIZERS["Characters"]
-    data = TaggedTexts(encode_tagged(sentences, labels, tokenizer, 128), tokenizer.pad, batch=4)
+    data = TaggedTexts(encode_tagged(sentences, labels, tokenizer, 128), tokenizer, batch=4)
     batches = list(data.once())
     assert [batch.rows for batch in batches] == [4, 2]
     found = [labels[label] for batch in batches for label in batch.label[batch.label_valid].tolist()]

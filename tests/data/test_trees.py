@@ -262,7 +262,7 @@ def some_trees(lengths: list[int]) -> list[TokenTree]:
     return [TokenTree(tuple(count.tolist()), count, (count - count[:, None]).abs()) for count in counts]
 
 
-def test_places_follow_their_rows_through_batches_and_parts():
+def test_positions_follow_their_rows_through_batches_and_parts():
     tokenizer = Characters().train(["ab"])
     lengths = [2, 5, 3, 4, 7, 6]
     pairs = Pairs([([5] * (n - 1), [6]) for n in lengths], tokenizer, 3, trees=some_trees(lengths))
@@ -271,11 +271,11 @@ def test_places_follow_their_rows_through_batches_and_parts():
     for batch in batches:
         for part in (batch, batch.shard(0, 2), batch.shard(1, 2), batch.to("cpu")):
             valid = part.source_valid if hasattr(part, "source_valid") else part.valid
-            assert part.places is not None
-            assert part.places.index.shape == part.places.depth.shape == valid.shape
-            assert part.places.depth.amax(-1).tolist() == (valid.sum(-1) - 1).tolist()
-            assert part.places.distance[:, 0].amax(-1).tolist() == (valid.sum(-1) - 1).tolist()
-    assert next(iter(Pairs([([5], [6])], tokenizer, 1).once())).places is None
+            assert part.positions is not None
+            assert part.positions.index.shape == part.positions.depth.shape == valid.shape
+            assert part.positions.depth.amax(-1).tolist() == (valid.sum(-1) - 1).tolist()
+            assert part.positions.distance[:, 0].amax(-1).tolist() == (valid.sum(-1) - 1).tolist()
+    assert next(iter(Pairs([([5], [6])], tokenizer, 1).once())).positions is None
 
 
 def test_no_trees_give_no_places():

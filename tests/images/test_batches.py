@@ -116,7 +116,7 @@ def test_parts_of_a_batch_add_up_to_the_whole():
         def forward(self, images: torch.Tensor) -> torch.Tensor:
             return torch.stack([images.mean((1, 2, 3)), images.amax((1, 2, 3))], 1)
 
-    task, model, batch = ClassifyImages(("a", "b"), smoothing=0.1), Model(), batches(EVERY).batch(0)
+    task, model, batch = ClassifyImages(("a", "b"), label_smoothing=0.1), Model(), batches(EVERY).batch(0)
     whole = task.loss(model, batch)
     parts = [task.loss(model, batch.shard(number, 3)) for number in range(3)]
     torch.testing.assert_close(sum(part.total for part in parts), whole.total)
@@ -135,7 +135,7 @@ def test_a_mixed_image_is_scored_by_both_labels_in_their_shares():
     shares = torch.nn.functional.one_hot(batch.label, 2) * batch.weight[:, None]
     shares = shares + torch.nn.functional.one_hot(batch.mixed_label, 2) * (1 - batch.weight)[:, None]
     expected = torch.nn.functional.cross_entropy(scores, shares, reduction="sum", label_smoothing=0.2)
-    torch.testing.assert_close(ClassifyImages(("a", "b"), smoothing=0.2).loss(Model(), batch).total, expected)
+    torch.testing.assert_close(ClassifyImages(("a", "b"), label_smoothing=0.2).loss(Model(), batch).total, expected)
 
 
 def test_measuring_sees_every_image_once_and_as_it_is():

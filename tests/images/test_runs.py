@@ -63,7 +63,7 @@ def test_a_bad_file_stops_no_other(run: Path, tmp_path: Path, capsys: pytest.Cap
     assert [Path(line["file"]).name for line in lines] == ["bad.png", "001.png", "none.png"]
     assert "is not an image" in lines[0]["error"]
     assert lines[1]["label"] == "upright"
-    assert sum(lines[1]["chances"].values()) == pytest.approx(1, abs=1e-4)
+    assert sum(lines[1]["probabilities"].values()) == pytest.approx(1, abs=1e-4)
     assert err.count("\n") == 2
     folder = write_classes(tmp_path / "more", 6)
     (folder / "lying" / "bad.png").write_text("x")
@@ -89,7 +89,7 @@ def test_python_takes_files_arrays_and_images_of_pillow(run: Path):
     assert loaded.classify(large) == names, "of any size"
     path = run.parent / "test" / "upright" / "001.png"
     kinds = [str(path), path, np.asarray(Image.open(path)), Image.open(path).convert("RGBA")]
-    known, chances = loaded.label_chances(kinds)
+    known, chances = loaded.label_probabilities(kinds)
     assert known == LABELS
     torch.testing.assert_close(chances, chances[:1].expand(4, -1))
     assert loaded.classify([]) == []
@@ -121,9 +121,9 @@ def test_text_runs_read_lines_and_image_runs_files(run: Path, tmp_path: Path, ca
     assert regard("classify", tmp_path / "text", "--json") == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert len(lines) == 2
-    assert set(lines[0]["chances"]) == {"good", "bad"}
-    with pytest.raises(UserError, match="was not trained on images"):
-        load_run(tmp_path / "text").look([])
+    assert set(lines[0]["probabilities"]) == {"good", "bad"}
+    with pytest.raises(UserError, match="has no 'each_probability'"):
+        load_run(tmp_path / "text").each_probability([])
 
 
 def test_a_run_that_was_broken_off_ends_with_the_same_bits(tmp_path: Path):
@@ -154,7 +154,7 @@ def test_idx_files_train_on_one_part_and_measure_the_other(tmp_path: Path, capsy
     write_idx(tmp_path / "idx", "train", *bars(60))
     write_idx(tmp_path / "idx", "t10k", *bars(14, seed=1))
     assert regard("train", "image", "--train", tmp_path / "idx", "--out", tmp_path / "run", *SMALL, "--steps=2") == 0
-    assert "54 images to learn from and 6 to measure by, 2 labels; read as 12×12, grey" in capsys.readouterr().err
+    assert "54 training images, 6 validation images, 2 labels; read as 12×12, grey" in capsys.readouterr().err
     assert regard("evaluate", tmp_path / "run", tmp_path / "idx", "--json") == 0
     assert json.loads(capsys.readouterr().out)["images"] == 14
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_meant_is_told_before_anything_is_written(run: Path, tmp_
     (extra / "lying").rename(extra / "crooked")
     for more, code, told in (
         (["--valid", extra], 1, "the label 'crooked' does not occur in the training images"),
-        (["--model", "GPT", "--model.vocab=5"], 2, "GPT does not read images; choose ViT"),
+        (["--model", "GPT", "--model.vocab=5"], 2, "GPT reads no images; choose ViT"),
         (["--model.image=13"], 2, "13 is not divisible by 2, by which the stem shrinks"),
         (["--model.patch=3"], 2, "patch 3 is not divisible by 2"),
         (["--data.augment.flp=0.5"], 2, "did you mean 'data.augment.flip'?"),
@@ -194,7 +194,7 @@ def test_one_class_is_none_to_tell_apart(tmp_path: Path, capsys: pytest.CaptureF
     for file in (tmp_path / "one" / "lying").iterdir():
         file.unlink()
     assert regard("train", "image", "--train", tmp_path / "one", "--out", tmp_path / "x", *SMALL) == 1
-    assert "every image has the label 'upright'; there must be two to tell apart" in capsys.readouterr().err
+    assert "every image has the label 'upright'; there must be at least two labels" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -230,9 +230,9 @@ def test_a_plain_vit_goes_to_hugging_face_and_comes_back(tmp_path: Path):
     assert regard("export", tmp_path / "run", "--to", "huggingface", "--out", tmp_path / "hf") == 0
     images, _ = bars(4, seed=2)
     here, there = library.load(tmp_path / "run"), library.load(tmp_path / "hf")
-    labels, chances = here.label_chances(list(images))
-    assert there.label_chances(list(images))[0] == labels == LABELS
-    torch.testing.assert_close(there.label_chances(list(images))[1], chances, rtol=1e-5, atol=1e-5)
+    labels, chances = here.label_probabilities(list(images))
+    assert there.label_probabilities(list(images))[0] == labels == LABELS
+    torch.testing.assert_close(there.label_probabilities(list(images))[1], chances, rtol=1e-5, atol=1e-5)
     theirs = AutoModelForImageClassification.from_pretrained(tmp_path / "hf").eval()
     told = json.loads((tmp_path / "hf" / "preprocessor_config.json").read_text())
     given = (torch.from_numpy(images)[:, None] / 255 - told["image_mean"][0]) / told["image_std"][0]

@@ -11,7 +11,7 @@ import regard
 from regard.interop import export_huggingface
 from regard.models import BERT, ClassifierHead
 from regard.parts import Learned
-from regard.tasks import Classify, save_run
+from regard.tasks import Classify, load_run, save_run
 from regard.text import BPE, Characters, MaskFilling, WordPiece
 from tests.command import regard as command
 from tests.images.make import write_classes
@@ -49,13 +49,13 @@ def test_an_encoder_reads_texts_as_it_has_learned_to(kind, tmp_path):
     model = config.build()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
-    save_run(tmp_path / "run", config, model, Classify(labels, longest=9), tokenizer)
-    export_huggingface(tmp_path / "run", tmp_path / "hf")
+    save_run(tmp_path / "run", config, model, Classify(labels, max_length=9), tokenizer)
+    export_huggingface(load_run(tmp_path / "run"), tmp_path / "hf")
     reader = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "hf").eval()
     with torch.no_grad():
         chances = theirs(**reader(texts, padding=True, truncation=True, return_tensors="pt")).logits.softmax(-1)
-    assert (chances - regard.load(tmp_path / "run").label_chances(texts)[1]).abs().max() < 1e-5
+    assert (chances - regard.load(tmp_path / "run").label_probabilities(texts)[1]).abs().max() < 1e-5
     text = "the cat [MASK] on the [MASK][MASK]"
     assert reader(text.replace("[MASK]", reader.mask_token)).input_ids == MaskFilling(tokenizer).encode([text])[0]
 

@@ -223,9 +223,10 @@ def test_images_that_are_wanted_otherwise(told: str | None, said: str, copy: Any
         regard.load(folder)
 
 
-def test_images_that_are_made_small_otherwise_are_told(copy: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_way_of_resizing_is_noted(copy: Any, caplog: pytest.LogCaptureFixture) -> None:
     folder = copy("vit")
     (folder / "preprocessor_config.json").write_text('{"do_normalize": false, "resample": 2}')
-    task = regard.load(folder).task
+    with caplog.at_level("INFO", logger="regard"):
+        task = regard.load(folder).task
     assert (task.mean, task.std) == ((0.0,) * 3, (1.0,) * 3), "pixels from 0 to 1, as they are"
-    assert "resample" in capsys.readouterr().err
+    assert "resample" in caplog.text

@@ -57,7 +57,7 @@ def test_settings_that_cannot_be(name: str, key: str, value: Any, copy: Any) -> 
     folder = copy(name)
     change(folder, **{key: value})
     inner = key if not key.startswith("rope_") else "rope"
-    said = {"n_embd": "n_embd", "num_key_value_heads": "key", "patch_size": "patch"}.get(key, inner)
+    said = {"n_embd": "n_embd", "num_key_value_heads": "heads", "patch_size": "patch"}.get(key, inner)
     refused(folder, "config.json", said, kind=ConfigError)
 
 

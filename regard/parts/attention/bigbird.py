@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.core.compiling import constant_result
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
 from regard.core.shapes import Found, Keys, Pattern, Queries, Values
@@ -101,7 +102,7 @@ class BlockRule(Mask):
 
 
 @lru_cache(maxsize=64)
-@torch.compiler.assume_constant_result  # the compiler need not follow how it was drawn
+@constant_result  # the compiler need not follow how it was drawn
 @torch.inference_mode(False)  # what is remembered while decoding must serve training too
 def random_blocks(config: BigBird, blocks: int, causal: bool) -> Tensor:
     """The random key blocks of each query block, -1 where there is none to draw or it lies beyond the end."""
@@ -119,7 +120,7 @@ def random_blocks(config: BigBird, blocks: int, causal: bool) -> Tensor:
 
 
 @lru_cache(maxsize=64)
-@torch.compiler.assume_constant_result
+@constant_result
 @torch.inference_mode(False)
 def seen_blocks(config: BigBird, blocks: int, causal: bool) -> Tensor:
     """All key blocks that each query block sees, none twice; -1 fills the unused slots."""
