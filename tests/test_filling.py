@@ -126,7 +126,7 @@ def test_scores_agree_with_brute_force_over_all_places():
     with torch.no_grad():
         for batch in data.once():
             probabilities = model(batch.tokens, batch.valid).log_softmax(-1)
-            for row, column in batch.counted.nonzero().tolist():
+            for row, column in batch.chosen_valid.nonzero().tolist():
                 place, answer = int(batch.chosen[row, column]), int(batch.answer[row, column])
                 nats -= float(probabilities[row, place, answer])
                 right += int(probabilities[row, place].argmax()) == answer
@@ -147,7 +147,7 @@ def test_loss_and_gradient_at_chosen_places_are_those_over_all_places():
     ours = [p.grad.clone() for p in model.parameters() if p.grad is not None]
     model.zero_grad()
     answers = torch.full_like(batch.tokens, -100)
-    for row, column in batch.counted.nonzero().tolist():
+    for row, column in batch.chosen_valid.nonzero().tolist():
         answers[row, batch.chosen[row, column]] = batch.answer[row, column]
     total = F.cross_entropy(model(batch.tokens).flatten(0, 1), answers.flatten(), ignore_index=-100, reduction="sum")
     total.backward()

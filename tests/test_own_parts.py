@@ -95,7 +95,7 @@ from regard.tasks.translate.recipe import dates
 
 @dataclass(frozen=True)
 class Stranger:
-    hides_future = takes_bias = looks_across = True
+    hides_future = takes_bias = cross_attention = True
 
     def build(self, heads, size):
         return Full().build(heads, size)

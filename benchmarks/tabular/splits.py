@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from .files import CLASSIFICATION, Array, Table
 
 SHARE = 0.7  # of a table is learned from, or less where a cap says so
-MOST_ASKED = 5_000  # rows are asked for: more would cost time and change nothing
+MAX_ASKED = 5_000  # rows are asked for: more would cost time and change nothing
 FOLDS = 10
 
 
@@ -17,7 +17,7 @@ def split(table: Table, seed: int, rows: int | None) -> tuple[Array, Array]:
     order = _order(table, seed, rows)
     count = max(1, int(SHARE * len(table)))
     count = count if rows is None else min(count, rows)
-    return order[:count], order[count : count + MOST_ASKED]
+    return order[:count], order[count : count + MAX_ASKED]
 
 
 def _order(table: Table, seed: int, rows: int | None) -> Array:

@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 import regard
 
 
-def shown(value: Any) -> str | None:
+def format_default(value: Any) -> str | None:
     """A default as help shows it; a flag that is off and an empty list show nothing."""
     if value is None or value is False or value in ((), ""):
         return None
@@ -18,7 +18,7 @@ app = App(
     name="regard",
     version=regard.__version__,
     help_format="plaintext",  # reading Markdown would cost 50 ms
-    default_parameter=Parameter(negative=(), consume_multiple=True, show_default=shown),
+    default_parameter=Parameter(negative=(), consume_multiple=True, show_default=format_default),
     help="Every transformer from one attention operator: train it, look inside, ship it. Start with `regard demo`.",
     help_epilogue="Settings of a run are dotted options, such as --model.layers 6 --model.attention BigBird. "
     "--debug shows the traceback of an error.",

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     running = COMMAND.set(tuple(words))
     try:
         import_parts()
-        code = run_words(words)
+        code = run_command(words)
         sys.stdout.flush()  # so that a closed pipe is noticed here
     except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -71,7 +71,7 @@ def import_parts() -> None:
             raise ConfigError(f"REGARD_PARTS: {name} cannot be imported ({type(error).__name__}: {error})") from error
 
 
-def run_words(words: list[str]) -> int:
+def run_command(words: list[str]) -> int:
     plain, changes = split_settings(words)
     command, bound, unparsed = app.parse_args(plain, exit_on_error=False, print_error=False)
     extra: dict[str, Any] = {}
@@ -90,9 +90,9 @@ def run_words(words: list[str]) -> int:
 def as_typed(line: str, verb: Callable[..., Any]) -> str:
     """An error line that begins with the name of a setting: as the verb's option of that name, where it has one."""
     name, colon, rest = line.partition(": ")
-    asked = signature(verb).parameters.values()
-    options = {one.name for one in asked if one.kind is one.KEYWORD_ONLY}
-    options |= {field.name for one in asked if is_dataclass(one.annotation) for field in fields(one.annotation)}
+    parameters = signature(verb).parameters.values()
+    options = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
+    options |= {field.name for one in parameters if is_dataclass(one.annotation) for field in fields(one.annotation)}
     plain = name.removeprefix("training.")
     return f"--{plain.replace('_', '-')}: {rest}" if colon and plain in options else line
 

@@ -83,7 +83,7 @@ def print_scores(scores: dict[str, Any], as_json: bool) -> None:
         return
     for name, value in scores.items():
         if isinstance(value, dict):
-            print_scores({f"{name}.{part}": own for part, own in value.items()}, as_json)
+            print_scores({f"{name}.{part}": part_value for part, part_value in value.items()}, as_json)
         else:
             print(f"{name}: {f'{value:.4f}' if isinstance(value, float) else value}")
 

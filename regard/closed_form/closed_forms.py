@@ -15,7 +15,7 @@ from regard.closed_form.nystrom import NystromKernelRidge
 from regard.closed_form.ridge import Features, Ridge, ridge_features
 
 ENCODED_CLASSES = 3  # classes that have a target statistic for each category
-MOST_EXACT = 3000  # rows of an exact kernel ridge; beyond, the Nyström approximation
+MAX_EXACT = 3000  # rows of an exact kernel ridge; beyond, the Nyström approximation
 
 ClosedFormPredictions = Float[Tensor, "table row method label"]  # by ridge, and by kernel ridge
 
@@ -35,7 +35,7 @@ class ClosedForms:
         """Fit to the context rows, given the statistics of their columns and the features of their cells."""
         linear, kernel = _features(columns, values, cells, classes, context=True)
         targets = labels[..., : classes or 1]
-        kind = KernelRidge if kernel.shape[1] <= MOST_EXACT else NystromKernelRidge
+        kind = KernelRidge if kernel.shape[1] <= MAX_EXACT else NystromKernelRidge
         return cls(columns, Ridge.fit(linear, targets), kind.fit(kernel, targets), classes)
 
     def subset(self, rows: Int[Tensor, " row"]) -> "ClosedForms":

@@ -24,7 +24,7 @@ WEIGHT_ROWS = 1024  # rows from which feature weights are learned
 SEARCH_ROWS = 256  # rows of the search over weights, bandwidth and penalty
 SECOND_SEARCH_ROWS = 1024  # at most half of all rows; the best bandwidth shrinks as rows grow
 GRADIENT_ROWS = 64  # rows at which gradients are evaluated
-MOST_LABELS = 8  # most frequent labels whose gradients are averaged
+MAX_LABELS = 8  # most frequent labels whose gradients are averaged
 MIN_WEIGHT = 0.01  # of a feature, relative to the largest
 BITS = 4  # code length of a category
 RANK_SCALE = 12**0.5  # brings uniform ranks to standard deviation 1
@@ -142,7 +142,7 @@ def _regularised_root(kernel: Float[Tensor, "table row row"], penalty: Float[Ten
 
 def _feature_weights(features: Features, y: Tensor) -> Float[Tensor, "table one feature"]:
     """The root mean square gradient of a fit with respect to each feature, relative to the largest."""
-    frequent = y.square().sum(1).argsort(descending=True)[:, None, :MOST_LABELS]
+    frequent = y.square().sum(1).argsort(descending=True)[:, None, :MAX_LABELS]
     y = y.gather(2, frequent.expand(-1, y.shape[1], -1))
     weight = torch.ones_like(features[:, :1])
     penalty = torch.full_like(y[:, :1, :1], FIRST_PENALTY)

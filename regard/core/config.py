@@ -147,10 +147,10 @@ def _read_union(members: tuple[Any, ...], data: Any, where: str) -> Any:
 
 def _known_as(variant: type) -> dict[str, type]:
     """A variant and the configs that inherit from it, by name."""
-    own = {variant.__name__: variant}
+    variants = {variant.__name__: variant}
     if not issubclass(variant, Config):
-        return own
-    return own | {name: one for name, one in variant._variants.items() if issubclass(one, variant)}
+        return variants
+    return variants | {name: one for name, one in variant._variants.items() if issubclass(one, variant)}
 
 
 def _read_config(kind: Any, data: Any, where: str) -> Any:
@@ -162,23 +162,23 @@ def _read_config(kind: Any, data: Any, where: str) -> Any:
         raise ConfigError(f"{where or 'kind'}: expects {kind.__name__}, not {data['kind']!r}")
     hints = get_type_hints(kind)
     fields = {f.name: f for f in dataclasses.fields(kind)}
-    given = {}
+    values = {}
     for name, value in data.items():
         if name == "kind":
             continue
         path = f"{where}.{name}" if where else str(name)
         if name not in fields:
             raise ConfigError(_unknown(path, fields))
-        given[name] = from_dict(hints[name], value, path)
+        values[name] = from_dict(hints[name], value, path)
     missing = [
         name
         for name, f in fields.items()
-        if name not in given and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+        if name not in values and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
     ]
     if missing:
         raise ConfigError(f"{where or kind.__name__}: needs {', '.join(missing)}")
     try:
-        return kind(**given)
+        return kind(**values)
     except ConfigError as error:  # a rule between fields, raised by the config itself
         message = str(error)
         mark = "." if message.split(":")[0] in fields else ": "  # a rule that names its field completes the path

@@ -68,9 +68,9 @@ def check_folder(path: Path, needed: Iterable[str]) -> None:
 
 def remove_folder(path: Path) -> None:
     """Remove a folder atomically: an interruption leaves no incomplete folder under its name."""
-    doomed = path.with_name(f".{path.name}.{os.getpid()}.part")
-    path.rename(doomed)
-    shutil.rmtree(doomed)
+    renamed = path.with_name(f".{path.name}.{os.getpid()}.part")
+    path.rename(renamed)
+    shutil.rmtree(renamed)
 
 
 def open_no_follow(path: Path, flags: int) -> int:

@@ -46,8 +46,8 @@ class Beam:
                 body, last = written[i, parent[i, place]].tolist(), int(token[i, place])
                 tokens = body if last == end else [*body, last]
                 finished[texts[i]].add(Hypothesis(tokens, best[i, place].item() / length**self.length_penalty))
-            sums, kept = hide(best, ~ends).topk(min(self.width, best.shape[1]), -1)
-            parent, token = parent.gather(1, kept), token.gather(1, kept)
+            sums, chosen = hide(best, ~ends).topk(min(self.width, best.shape[1]), -1)
+            parent, token = parent.gather(1, chosen), token.gather(1, chosen)
             written = torch.cat([_rows(written, parent), token[:, :, None]], -1)
             ahead = sums[:, 0].tolist()
             open_ = [
@@ -71,8 +71,8 @@ def _likeliest(scores: Tensor, sums: Tensor, most: int) -> tuple[Tensor, Tensor,
     texts, beams = sums.shape
     top, token = scores.topk(min(most, scores.shape[-1]), -1)
     highest = top[:, :1]
-    nats = (top - highest) - scores.sub_(highest).exp_().sum(-1, keepdim=True).log()
-    top = nats.view(texts, beams, -1) + sums[:, :, None]
+    log_probabilities = (top - highest) - scores.sub_(highest).exp_().sum(-1, keepdim=True).log()
+    top = log_probabilities.view(texts, beams, -1) + sums[:, :, None]
     best, spot = top.flatten(1).topk(min(most, beams * top.shape[-1]), -1)
     return best, spot // top.shape[-1], token.view(texts, -1).gather(1, spot)
 

@@ -40,8 +40,8 @@ def stream(
             alive = [place for place, token in enumerate(chosen) if token != end]
             if len(alive) < len(rows):
                 rows, chosen = [rows[place] for place in alive], [chosen[place] for place in alive]
-                kept = torch.tensor(alive, dtype=torch.long, device=tokens.device)
-                tokens, state = tokens[kept], state.select(kept)
+                unfinished = torch.tensor(alive, dtype=torch.long, device=tokens.device)
+                tokens, state = tokens[unfinished], state.select(unfinished)
         if not rows:
             return
         for row, token in zip(rows, chosen, strict=True):

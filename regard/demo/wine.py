@@ -29,11 +29,11 @@ def show(out: Path, quick: bool, console: Console) -> int:
 
     model = SETTINGS.estimator(problem).fit(problem.features, problem.target)
     save(model, out / "wine", overwrite=True, extra={"table": str(known), "command": "regard demo"})
-    asked = read_problem(new, "wine")
-    row = asked.features.iloc[[0]]
-    (found,), (predicted,) = model.evidence(row, top=3), predict_targets(model, row)
-    console.print(f"\nA wine that it has not seen: {escape(sentence(predicted))}. It is a {asked.target[0]}.\n")
-    for grid in evidence_grids(found, row.iloc[0], "wine"):
+    unseen = read_problem(new, "wine")
+    row = unseen.features.iloc[[0]]
+    (evidence,), (predicted,) = model.evidence(row, top=3), predict_targets(model, row)
+    console.print(f"\nA wine that it has not seen: {escape(sentence(predicted))}. It is a {unseen.target[0]}.\n")
+    for grid in evidence_grids(evidence, row.iloc[0], "wine"):
         console.print(grid, "")
     console.print("[dim]Weights of training rows are those of its attention to their labels.[/]")
     return 0
@@ -42,8 +42,8 @@ def show(out: Path, quick: bool, console: Console) -> int:
 def compare_models(problem: Problem, quick: bool, console: Console) -> None:
     folds = 2 if quick else 3
     with console.status("comparing with the models of scikit-learn …") as status:
-        measure, found = compare(problem, SETTINGS, folds, SCIKIT_LEARN, lambda line: status.update(escape(line)))
-    console.print(comparison_grid(measure, found, folds))
+        metric, scores = compare(problem, SETTINGS, folds, SCIKIT_LEARN, lambda line: status.update(escape(line)))
+    console.print(comparison_grid(metric, scores, folds))
     console.print(
         "\n[dim]On a table as easy as this all are close. This one can also say where its answers come from.[/]"
     )

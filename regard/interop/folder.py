@@ -21,7 +21,7 @@ from regard.core.errors import UserError
 
 LARGEST_JSON = 16 * 2**20  # bytes; the labels of ImageNet-21k take two of them
 SINGLE, INDEX, PICKLED = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
-MOST_TENSORS = 2**15  # in a folder; a model of 512 layers has half as many
+MAX_TENSORS = 2**15  # in a folder; a model of 512 layers has half as many
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -141,8 +141,8 @@ def _open_shards(paths: list[Path], stack: ExitStack) -> Weights:
         try:
             file = stack.enter_context(safe_open(path, framework="pt"))
             names = file.keys()
-            if len(stored) + len(names) > MOST_TENSORS:
-                raise UserError(f"{path}: more than {MOST_TENSORS:,} tensors, where no model here has so many: refused")
+            if len(stored) + len(names) > MAX_TENSORS:
+                raise UserError(f"{path}: more than {MAX_TENSORS:,} tensors, where no model here has so many: refused")
             for name in names:
                 if name in stored:
                     raise UserError(f"{path}: {shown(name)} is in {stored[name].path.name} too")

@@ -62,14 +62,14 @@ def write(
     try:
         family = _family_for(config)
         assert family.settings is not None
-        own = family.settings(config)
+        settings = family.settings(config)
     except ConfigError as error:
         raise ConfigError(f"{error}{_how(config)}") from None
-    data = {"architectures": [family.architectures[0]], "model_type": family.model_type} | own
+    data = {"architectures": [family.architectures[0]], "model_type": family.model_type} | settings
     ours = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
     tensors = collect(fitting(family.table(config), ours), ours)
     data["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
-    data |= _told(config, family, extra or {})
+    data |= _description(config, family, extra or {})
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if tokenizer is not None:
@@ -103,18 +103,18 @@ def _config(file: Settings, family: Family, weights: Weights, architecture: str)
     try:
         return family.config(file, weights, architecture)
     except ConfigError as error:  # a rule of our own config, which does not know the file
-        told = str(error)
-        raise ConfigError(told if told.startswith(file.where) else f"{file.where}: {told}") from None
+        message = str(error)
+        raise ConfigError(message if message.startswith(file.where) else f"{file.where}: {message}") from None
 
 
 def _extra(file: Settings, family: Family, architecture: str, config: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"family": family.model_type, "architecture": architecture} | file.tokens()
+    extra: dict[str, Any] = {"family": family.model_type, "architecture": architecture} | file.tokens()
     if family.length and family.length in file.data:
-        found["length"] = file.whole(family.length, None, LENGTH)
+        extra["length"] = file.integer(family.length, None, LENGTH)
     if _labels(config):
-        found["id2label"] = dict(enumerate(file.labels()))
-    file.asked |= {"id2label", "num_labels", "_num_labels"}
-    return found | {"unread": file.unread()}
+        extra["id2label"] = dict(enumerate(file.labels()))
+    file.read_keys |= {"id2label", "num_labels", "_num_labels"}
+    return extra | {"unread": file.unread()}
 
 
 def _labels(config: Any) -> int:
@@ -159,16 +159,16 @@ def _how(config: Any) -> str:
     return ""
 
 
-def _told(config: Any, family: Family, extra: Mapping[str, Any]) -> dict[str, Any]:
+def _description(config: Any, family: Family, extra: Mapping[str, Any]) -> dict[str, Any]:
     """What the model's config does not know and config.json should."""
-    told = {key: extra[key] for key in TOKENS if key in extra}
+    description = {key: extra[key] for key in TOKENS if key in extra}
     if family.length and not isinstance(config.position, Learned):
-        told[family.length] = extra.get("length", 2048)
+        description[family.length] = extra.get("length", 2048)
     count = _labels(config)
     names = extra.get("id2label") or {number: f"LABEL_{number}" for number in range(count)}
     if count:
         if [int(number) for number in names] != list(range(count)):
             raise ConfigError(f"id2label: names {shown(list(names))}, and the model has {count} labels, from 0")
-        told["id2label"] = {str(number): name for number, name in names.items()}
-        told["label2id"] = {name: int(number) for number, name in names.items()}
-    return told
+        description["id2label"] = {str(number): name for number, name in names.items()}
+        description["label2id"] = {name: int(number) for number, name in names.items()}
+    return description

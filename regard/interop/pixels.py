@@ -21,26 +21,26 @@ HALF = 0.5  # the mean and standard deviation of ViT's processor where the folde
 
 def read_pixels(path: Path, config: ViT) -> dict[str, Any]:
     """How images become pixels: `resize`, and the `mean` and `std` of each channel."""
-    told = read_json(path, FILE) if has_file(path, FILE) else {"resample": BICUBIC}
+    settings = read_json(path, FILE) if has_file(path, FILE) else {"resample": BICUBIC}
     for key, usual in (("do_rescale", True), ("rescale_factor", 1 / 255)):
-        value = told.get(key, usual)
+        value = settings.get(key, usual)
         if not isinstance(value, int | float) or not 0 <= value <= 1 or abs(value - usual) > 1e-6:
             raise UserError(f"{path / FILE}: {key} {shown(value)}: images are read as shares of white, 0 to 1")
-    resample = told.get("resample", BILINEAR)
+    resample = settings.get("resample", BILINEAR)
     if resample != BICUBIC:
         differs = f"resample {shown(resample)}, and here images are resized bicubically"
         log.info("note: %s: %s: answers can differ a little", path / FILE, differs)
-    if told.get("do_normalize") is False:
-        told |= {"image_mean": [0] * config.channels, "image_std": [1] * config.channels}
+    if settings.get("do_normalize") is False:
+        settings |= {"image_mean": [0] * config.channels, "image_std": [1] * config.channels}
     return {
         "resize": "stretch",
-        "mean": _channels(path, told, "image_mean", config.channels),
-        "std": _channels(path, told, "image_std", config.channels),
+        "mean": _channels(path, settings, "image_mean", config.channels),
+        "std": _channels(path, settings, "image_std", config.channels),
     }
 
 
-def _channels(path: Path, told: Mapping[str, Any], key: str, channels: int) -> tuple[float, ...]:
-    values = told.get(key, [HALF] * channels)
+def _channels(path: Path, settings: Mapping[str, Any], key: str, channels: int) -> tuple[float, ...]:
+    values = settings.get(key, [HALF] * channels)
     numbers = isinstance(values, list) and all(type(value) in (int, float) and abs(value) < FAR for value in values)
     if not numbers or len(values) != channels or (key == "image_std" and min(values) <= 0):
         raise UserError(f"{path / FILE}: {key} should be a number for each of {channels} channels, not {shown(values)}")
@@ -50,7 +50,7 @@ def _channels(path: Path, told: Mapping[str, Any], key: str, channels: int) -> t
 def write_pixels(path: Path, config: ViT, pixels: Mapping[str, Any]) -> None:
     if pixels["resize"] != "stretch":
         log.info(f"note: {path}: transformers stretches images to a square; this run {pixels['resize']}s them")
-    told = {
+    description = {
         "image_processor_type": "ViTImageProcessor",
         "do_resize": True,
         "size": {"height": config.image, "width": config.image},
@@ -61,4 +61,4 @@ def write_pixels(path: Path, config: ViT, pixels: Mapping[str, Any]) -> None:
         "image_mean": list(pixels["mean"]),
         "image_std": list(pixels["std"]),
     }
-    write_text(path / FILE, json.dumps(told, indent=2) + "\n")
+    write_text(path / FILE, json.dumps(description, indent=2) + "\n")

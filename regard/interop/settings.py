@@ -17,7 +17,7 @@ WIDTH, HIDDEN, LAYERS, HEADS = MAX_WIDTH, MAX_HIDDEN, 512, MAX_HEADS
 VOCAB, LENGTH, LABELS = MAX_VOCAB, MAX_LENGTH, MAX_LABELS
 
 # Keys that change no answer: how weights began, training, generation, bookkeeping.
-QUIET = {
+IGNORED = {
     "_name_or_path", "activation_dropout", "architectures", "attention_dropout", "attention_probs_dropout_prob",
     "attn_pdrop", "chunk_size_feed_forward", "classif_dropout", "classifier_dropout", "decoder_layerdrop", "dtype",
     "encoder_layerdrop", "encoder_stride", "finetuning_task", "forced_bos_token_id", "forced_eos_token_id",
@@ -34,17 +34,17 @@ TOKENS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_i
 class Settings:
     def __init__(self, data: Mapping[str, Any], where: str):
         self.data, self.where = data, where
-        self.asked: set[str] = set()
+        self.read_keys: set[str] = set()
 
-    def whole(self, key: str, default: int | None, high: int, low: int = 1) -> int:
+    def integer(self, key: str, default: int | None, high: int, low: int = 1) -> int:
         """A whole number between bounds; a default of None means that the key must be there."""
         value = self._get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise self.error(key, value, f"must be a whole number from {low:,} to {high:,}")
         return value
 
-    def maybe_whole(self, key: str, high: int) -> int | None:
-        return None if self._get(key, None) is None else self.whole(key, None, high)
+    def optional_integer(self, key: str, high: int) -> int | None:
+        return None if self._get(key, None) is None else self.integer(key, None, high)
 
     def number(self, key: str, default: float | None, low: float, high: float) -> float:
         value = self._get(key, default)
@@ -69,7 +69,7 @@ class Settings:
         """A key that may be absent, or say what our parts do anyway."""
         if key in self.data and not any(self.data[key] is one or self.data[key] == one for one in allowed):
             raise self.error(key, self.data[key], "is more than our parts can express")
-        self.asked.add(key)
+        self.read_keys.add(key)
 
     def part(self, key: str) -> "Settings | None":
         value = self._get(key, None)
@@ -89,7 +89,7 @@ class Settings:
         """The names of the labels in order; two without names where the file says nothing, as transformers has it."""
         names = self._get("id2label", None)
         if names is None:
-            count = self.whole("num_labels", 2, LABELS)
+            count = self.integer("num_labels", 2, LABELS)
             return [f"LABEL_{number}" for number in range(count)]
         if not isinstance(names, dict) or not 1 <= len(names) <= LABELS:
             raise self.error("id2label", names, "must lead from numbers to names")
@@ -100,20 +100,20 @@ class Settings:
 
     def tokens(self) -> dict[str, Any]:
         """The special tokens that the file names, for whoever decodes."""
-        found = {key: self._get(key, None) for key in TOKENS}
-        for key, value in found.items():
+        tokens = {key: self._get(key, None) for key in TOKENS}
+        for key, value in tokens.items():
             single = value if isinstance(value, list) else [value]
             if not all(one is None or (isinstance(one, int) and not isinstance(one, bool)) for one in single):
                 raise self.error(key, value, "must be a whole number")
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in tokens.items() if value is not None}
 
     def unread(self) -> list[str]:
         """Keys that nobody asked for and that may mean something."""
-        return sorted(set(self.data) - self.asked - QUIET)
+        return sorted(set(self.data) - self.read_keys - IGNORED)
 
     def error(self, key: str, value: Any, problem: str) -> ConfigError:
         return ConfigError(f"{self.where}: {shown(key)} {shown(value)} {problem}")
 
     def _get(self, key: str, default: Any) -> Any:
-        self.asked.add(key)
+        self.read_keys.add(key)
         return self.data.get(key, default)

@@ -32,17 +32,17 @@ def copy_tokenizer(tokenizer: Path, folder: Path, length: int | None, framed: bo
     for a model that reads each text between its start and its end."""
     data = read_json(tokenizer.parent, tokenizer.name)
     tokens = _special(data, tokenizer)
-    found = {role: next((word for word in words if word in tokens), None) for role, words in ROLES.items()}
+    named = {role: next((word for word in words if word in tokens), None) for role, words in ROLES.items()}
     if framed and (ours := _read(tokenizer)) is not None:
-        [found["cls"], found["sep"]] = ours.pieces([ours.start, ours.end])
+        [named["cls"], named["sep"]] = ours.pieces([ours.start, ours.end])
         data = _framed(data, ours)
     write_text(folder / "tokenizer.json", json.dumps(data, indent=2, ensure_ascii=False))
-    beside: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-    beside |= {f"{role}_token": word for role, word in found.items() if word is not None}
+    settings: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    settings |= {f"{role}_token": word for role, word in named.items() if word is not None}
     if length is not None:
-        beside["model_max_length"] = length
-    write_text(folder / "tokenizer_config.json", json.dumps(beside, indent=2, ensure_ascii=False) + "\n")
-    return {f"{role}_token_id": tokens[word] for role in ("bos", "eos", "pad") if (word := found[role]) is not None}
+        settings["model_max_length"] = length
+    write_text(folder / "tokenizer_config.json", json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+    return {f"{role}_token_id": tokens[word] for role in ("bos", "eos", "pad") if (word := named[role]) is not None}
 
 
 def _read(tokenizer: Path) -> Tokenizer | None:

@@ -74,8 +74,8 @@ def fitting(table: Table, ours: Mapping[str, Tensor]) -> list[Row]:
     layers = 1 + max((int(n) for name in ours for n in re.findall(r"^(?:en|de)coder\.(\d+)\.", name)), default=0)
     numbered = [row.at(n) for row in table.rows for n in (range(layers) if "{}" in row.theirs else [0])]
     rows = [row for row in numbered if all(name in ours for name in row.ours)]
-    if homeless := sorted(set(ours) - {name for row in rows for name in row.ours}):
-        raise ConfigError(f"{listed(homeless)}: has no place in the Hugging Face model")
+    if unmatched := sorted(set(ours) - {name for row in rows for name in row.ours}):
+        raise ConfigError(f"{listed(unmatched)}: has no place in the Hugging Face model")
     return rows
 
 
@@ -94,9 +94,9 @@ def check(folder: Path, table: Table, rows: Iterable[Row], ours: Mapping[str, Te
         if name in weights and weights.shape(name) != shape
     ]
     problems = {"missing": missing, "extra": extra, "misshapen": wrong}
-    told = [f"{problem}: {listed(names)}" for problem, names in problems.items() if names]
-    if told:
-        raise UserError(f"{folder}: the weights are not those that config.json describes; {'; '.join(told)}")
+    messages = [f"{problem}: {listed(names)}" for problem, names in problems.items() if names]
+    if messages:
+        raise UserError(f"{folder}: the weights are not those that config.json describes; {'; '.join(messages)}")
     for copy, main in tied.items():
         if copy in weights and not weights.same(copy, main):
             raise UserError(f"{folder}: {copy} differs from {main}, though config.json ties them (tie_word_embeddings)")

@@ -26,17 +26,17 @@ def read_tokenizer(folder: Path, config: Model) -> Tokenizer:
     """A folder whose texts cannot be read is refused with what it lacks."""
     if getattr(config, "target_vocab", None) is not None:
         raise UserError(f"its source and target have different tokens, for which one {JSON} does not do")
-    beside = Beside(folder)
-    engine = _engine(folder, config, beside)
+    settings = TokenizerSettings(folder)
+    engine = _engine(folder, config, settings)
     special = {number for number, token in engine.get_added_tokens_decoder().items() if token.special}
     highest = max((number for number in engine.get_vocab().values() if number not in special), default=0)
     vocab = getattr(config, "vocab", 0)
     if highest >= vocab:
         raise UserError(f"its {JSON} has tokens up to number {highest:,}, the model only {vocab:,} tokens")
-    return Tokenizer(engine, _roles(engine, config, beside, vocab))
+    return Tokenizer(engine, _roles(engine, config, settings, vocab))
 
 
-class Beside:
+class TokenizerSettings:
     """What the files beside the weights say of special tokens."""
 
     def __init__(self, folder: Path):
@@ -45,8 +45,8 @@ class Beside:
 
     @staticmethod
     def _read(folder: Path, name: str) -> dict[str, Any]:
-        found = read_json(folder, name) if has_file(folder, name) else {}
-        return {key: value for key, value in found.items() if value is not None}
+        data = read_json(folder, name) if has_file(folder, name) else {}
+        return {key: value for key, value in data.items() if value is not None}
 
     def name(self, role: str) -> str | None:
         """Some files give a token as its text, others with how it is cut from a text."""
@@ -59,15 +59,15 @@ class Beside:
         return value if isinstance(value, bool) else default
 
 
-def _engine(folder: Path, config: Model, beside: Beside) -> Engine:
+def _engine(folder: Path, config: Model, settings: TokenizerSettings) -> Engine:
     try:
         if has_file(folder, JSON):
             return Engine.from_str(file_in(folder, JSON).read_text(encoding="utf-8"))
         if isinstance(config, GPT) and all(has_file(folder, name) for name in MERGES):
             vocab, merges = (file_in(folder, name) for name in MERGES)
-            return _from_merges(vocab, merges, beside)
+            return _from_merges(vocab, merges, settings)
         if isinstance(config, BERT) and has_file(folder, WORDS):
-            return _from_words(file_in(folder, WORDS), beside)
+            return _from_words(file_in(folder, WORDS), settings)
     except OSError as error:
         raise UserError(f"its {JSON} cannot be read ({error.strerror})") from None
     except UserError:
@@ -79,63 +79,63 @@ def _engine(folder: Path, config: Model, beside: Beside) -> Engine:
     raise UserError(f"has no {JSON}{there}; {HOW}")
 
 
-def _from_merges(vocab: Path, merges: Path, beside: Beside) -> Engine:
+def _from_merges(vocab: Path, merges: Path, settings: TokenizerSettings) -> Engine:
     """Bytes and their merges in two files, as GPT-2 came."""
     engine = Engine(models.BPE.from_file(str(vocab), str(merges)))
-    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=beside.flag("add_prefix_space", False))
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=settings.flag("add_prefix_space", False))
     engine.decoder = decoders.ByteLevel()
-    return _with_special(engine, beside)
+    return _with_special(engine, settings)
 
 
-def _from_words(vocab: Path, beside: Beside) -> Engine:
+def _from_words(vocab: Path, settings: TokenizerSettings) -> Engine:
     """Pieces of words, one a line, as BERT came."""
-    engine = Engine(models.WordPiece.from_file(str(vocab), unk_token=beside.name("unk") or ROLES["unk"][1]))
+    engine = Engine(models.WordPiece.from_file(str(vocab), unk_token=settings.name("unk") or ROLES["unk"][1]))
     engine.normalizer = normalizers.BertNormalizer(
-        handle_chinese_chars=beside.flag("tokenize_chinese_chars", True),
-        strip_accents=beside.names.get("strip_accents"),
-        lowercase=beside.flag("do_lower_case", True),
+        handle_chinese_chars=settings.flag("tokenize_chinese_chars", True),
+        strip_accents=settings.names.get("strip_accents"),
+        lowercase=settings.flag("do_lower_case", True),
     )
     engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     engine.decoder = decoders.WordPiece()
-    return _with_special(engine, beside)
+    return _with_special(engine, settings)
 
 
-def _with_special(engine: Engine, beside: Beside) -> Engine:
+def _with_special(engine: Engine, settings: TokenizerSettings) -> Engine:
     """Such files do not say which tokens are special."""
     known = engine.get_vocab()
-    names = {name for role, usual in ROLES.items() for name in (beside.name(role), *usual) if name in known}
+    names = {name for role, usual in ROLES.items() for name in (settings.name(role), *usual) if name in known}
     engine.add_special_tokens(sorted(names, key=lambda name: known[name]))
     return engine
 
 
-def _roles(engine: Engine, config: Model, beside: Beside, vocab: int) -> SpecialTokens:
-    def found(*roles: str) -> list[int]:
+def _roles(engine: Engine, config: Model, settings: TokenizerSettings, vocab: int) -> SpecialTokens:
+    def ids_of(*roles: str) -> list[int]:
         """The tokens of the first of these roles that a file or custom names, where the model has them."""
         for role in roles:
-            for candidates in _candidates(role, engine, beside):
-                if kept := [number for number in candidates if 0 <= number < vocab]:
-                    return kept
+            for candidates in _candidates(role, engine, settings):
+                if valid := [number for number in candidates if 0 <= number < vocab]:
+                    return valid
         return []
 
-    ends = found("sep", "eos") if isinstance(config, BERT) else found("eos")
+    ends = ids_of("sep", "eos") if isinstance(config, BERT) else ids_of("eos")
     if not ends:
         raise UserError("names no token that ends a text; say it as eos_token in tokenizer_config.json")
-    named = engine.token_to_id(beside.name("eos") or "")
+    named = engine.token_to_id(settings.name("eos") or "")
     end = named if named in ends else ends[0]  # of several, the one that the tokenizer itself ends a text with
-    pad = [*found("pad"), end][0]
+    pad = [*ids_of("pad"), end][0]
     if isinstance(config, BERT):
-        start = [*found("cls", "bos"), end][0]
+        start = [*ids_of("cls", "bos"), end][0]
     elif isinstance(config, Transformer):
-        start = [*found("decoder_start"), pad][0]  # as T5 and Marian do where they do not say
+        start = [*ids_of("decoder_start"), pad][0]  # as T5 and Marian do where they do not say
     else:
-        start = [*found("bos"), end][0]
+        start = [*ids_of("bos"), end][0]
     return SpecialTokens(pad, start, end, tuple(ends), _before(engine) if isinstance(config, GPT) else ())
 
 
-def _candidates(role: str, engine: Engine, beside: Beside) -> Iterator[list[int]]:
-    told = beside.ids.get(f"{role}_token_id")
-    yield [number for number in (told if isinstance(told, list) else [told]) if type(number) is int]
-    for name in (beside.name(role), *ROLES.get(role, ())):
+def _candidates(role: str, engine: Engine, settings: TokenizerSettings) -> Iterator[list[int]]:
+    value = settings.ids.get(f"{role}_token_id")
+    yield [number for number in (value if isinstance(value, list) else [value]) if type(number) is int]
+    for name in (settings.name(role), *ROLES.get(role, ())):
         number = None if name is None else engine.token_to_id(name)
         yield [] if number is None else [number]
 
@@ -143,5 +143,5 @@ def _candidates(role: str, engine: Engine, beside: Beside) -> Iterator[list[int]
 def _before(engine: Engine) -> tuple[int, ...]:
     """What the file itself puts before a text, such as the start of Llama."""
     encoding = engine.encode("a")
-    own = (place for place, special in enumerate(encoding.special_tokens_mask) if not special)
-    return tuple(encoding.ids[: next(own, 1)])
+    ordinary = (place for place, special in enumerate(encoding.special_tokens_mask) if not special)
+    return tuple(encoding.ids[: next(ordinary, 1)])

@@ -46,12 +46,12 @@ class DecoderOnlyState:
     groups: tuple[SameLength, ...]
 
     def select(self, rows: Tensor, beams: int = 1) -> "DecoderOnlyState":
-        kept = []
+        groups = []
         for group in self.groups:
-            place, own = (rows[:, None] == group.rows).nonzero(as_tuple=True)
+            place, members = (rows[:, None] == group.rows).nonzero(as_tuple=True)
             if len(place):
-                kept.append(SameLength(place, group.cache.select(own)))
-        return DecoderOnlyState(tuple(kept))
+                groups.append(SameLength(place, group.cache.select(members)))
+        return DecoderOnlyState(tuple(groups))
 
 
 class DecoderOnlyModel(WritingModel):

@@ -120,5 +120,5 @@ class BetweenRows(MultiHead):
     def heads_first(self, parts: Float[Tensor, "batch row column head size"]) -> Float[Tensor, "batch head row long"]:
         return parts.permute(0, 3, 1, 2, 4).flatten(3)
 
-    def join(self, found: Float[Tensor, "batch head row long"]) -> Float[Tensor, "batch row column width"]:
-        return found.unflatten(3, (self.columns, -1)).permute(0, 2, 3, 1, 4).flatten(3)
+    def join(self, output: Float[Tensor, "batch head row long"]) -> Float[Tensor, "batch row column width"]:
+        return output.unflatten(3, (self.columns, -1)).permute(0, 2, 3, 1, 4).flatten(3)

@@ -60,7 +60,7 @@ class RNNState:
     valid: SourceValid | None
     carry: Carry
 
-    looked: KVCache | None = None  # keys and values of the memory, while a text is written
+    memory_cache: KVCache | None = None  # keys and values of the memory, while a text is written
     beams: int = 1  # rows of the carry that share a row of memory
 
     def select(self, rows: Tensor, beams: int = 1) -> "RNNState":
@@ -68,8 +68,8 @@ class RNNState:
         texts = other_texts(rows, beams, len(self.memory), self.beams)
         if texts is None:
             return carried
-        if self.looked is not None:
-            self.looked.select(texts)
+        if self.memory_cache is not None:
+            self.memory_cache.select(texts)
         return replace(carried, memory=self.memory[texts], valid=None if self.valid is None else self.valid[texts])
 
 
@@ -94,7 +94,7 @@ class RNNModel(WritingModel):
         self, source: Source, valid: SourceValid | None = None, positions: Positions | None = None
     ) -> RNNState:
         """The state for `step`: the source is read once, in the order of its tokens; other positions are not used."""
-        return replace(self.read(source, valid), looked=KVCache(1))
+        return replace(self.read(source, valid), memory_cache=KVCache(1))
 
     def read(self, source: Source, valid: SourceValid | None = None) -> RNNState:
         memory, carry = self.encoder(self.drop(self.embedding(source)), valid=valid)
@@ -117,6 +117,6 @@ class RecurrentDecoder(nn.Module):
         states, carry = self.cells(x, state.carry)
         if self.cross is not None and self.combine is not None:
             padding = None if state.valid is None else Padding(state.valid)
-            found = self.cross(states, state.memory, padding, cache=state.looked)
-            states = torch.tanh(self.combine(torch.cat([states, found], -1)))
+            attended = self.cross(states, state.memory, padding, cache=state.memory_cache)
+            states = torch.tanh(self.combine(torch.cat([states, attended], -1)))
         return states, carry

@@ -128,7 +128,7 @@ class Stack(nn.Module):
             if self.embedding_skip is not None:
                 x = self.embedding_skip(x, embedding, layer)
             if cache is not None:
-                context = replace(context, cache=cache.own[layer], memory_cache=cache.memory[layer])
+                context = replace(context, cache=cache.layers[layer], memory_cache=cache.memory[layer])
             x = block(x, context)
         output: Tensor = self.norm(x)
         return output

@@ -78,7 +78,7 @@ class Cache:
     """
 
     def __init__(self, layers: int, capacity: int = 64):
-        self.own = [KVCache(capacity) for _ in range(layers)]
+        self.layers = [KVCache(capacity) for _ in range(layers)]
         self.memory = [KVCache(1) for _ in range(layers)]  # filled once, at the first step
         self.last: Tensor | None = None  # the newest token of each row, for models that look at pairs
         self.beams = 1
@@ -86,13 +86,13 @@ class Cache:
     @property
     def length(self) -> int:
         """Tokens read so far."""
-        return self.own[0].length if self.own else 0
+        return self.layers[0].length if self.layers else 0
 
     def select(self, rows: Tensor, beams: int = 1) -> "Cache":
         """These rows of the batch, in this order, `beams` of each text; gives the state to go on with."""
         texts = self.texts(rows, beams)
-        for own in self.own:
-            own.select(rows)
+        for layer in self.layers:
+            layer.select(rows)
         if texts is not None:
             for memory in self.memory:
                 memory.select(texts)
@@ -101,7 +101,7 @@ class Cache:
         return self
 
     def texts(self, rows: Tensor, beams: int) -> Tensor | None:
-        return other_texts(rows, beams, self.own[0].rows // self.beams if self.own else 0, self.beams)
+        return other_texts(rows, beams, self.layers[0].rows // self.beams if self.layers else 0, self.beams)
 
 
 def other_texts(rows: Tensor, beams: int, texts: int, beams_before: int) -> Tensor | None:

@@ -17,6 +17,6 @@ class Dropout(nn.Dropout):
         if not slow:
             return super().forward(x)
         dropped = round(self.p * LEVELS)
-        chance = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
-        keep = chance.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
+        random_bytes = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+        keep = random_bytes.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
         return x * keep.to(x.dtype).mul_(LEVELS / (LEVELS - dropped))

@@ -76,12 +76,12 @@ class MultiHead(nn.Module):
         beams = len(q) // len(k)  # rows of x that share a row of memory
         q = _side_by_side(q, beams)
         if self.pattern.watched:
-            found, pattern = self.attend.watch(q, k, v, mask, bias)
+            output, pattern = self.attend.watch(q, k, v, mask, bias)
             self.pattern(_apart(pattern, beams))
         else:
-            found = self.attend(q, k, v, mask, bias)
-        found = _apart(found, beams)
-        return self.out(self.join(found))
+            output = self.attend(q, k, v, mask, bias)
+        output = _apart(output, beams)
+        return self.out(self.join(output))
 
     def _keys_and_values(
         self, source: Tensor, position: PositionEncoding | None, positions: Positions | None
@@ -101,9 +101,9 @@ class MultiHead(nn.Module):
     def heads_first(self, parts: Tensor) -> Tensor:
         return parts.transpose(1, 2)
 
-    def join(self, found: Tensor) -> Tensor:
+    def join(self, output: Tensor) -> Tensor:
         """What the heads found, side by side again."""
-        return found.transpose(1, 2).flatten(2)
+        return output.transpose(1, 2).flatten(2)
 
 
 def _side_by_side(q: Tensor, beams: int) -> Tensor:
@@ -111,5 +111,5 @@ def _side_by_side(q: Tensor, beams: int) -> Tensor:
     return q if beams == 1 else q.unflatten(0, (-1, beams)).transpose(1, 2).flatten(2, 3)
 
 
-def _apart(found: Tensor, beams: int) -> Tensor:
-    return found if beams == 1 else found.unflatten(2, (beams, -1)).transpose(1, 2).flatten(0, 1)
+def _apart(output: Tensor, beams: int) -> Tensor:
+    return output if beams == 1 else output.unflatten(2, (beams, -1)).transpose(1, 2).flatten(0, 1)

@@ -85,7 +85,7 @@ class QueryPool(Pooling):
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.query = nn.Parameter(torch.randn(1, 1, width) * width**-0.5)
-        self.look = MultiHead(width, heads)
+        self.attend = MultiHead(width, heads)
 
     def forward(self, states: States) -> Whole:
-        return self.look(self.query.expand(len(states), -1, -1), states)[:, 0]
+        return self.attend(self.query.expand(len(states), -1, -1), states)[:, 0]

@@ -42,12 +42,12 @@ class Recurrent(nn.Module):
         self, x: States, carry: Carry | None = None, valid: Valid | None = None
     ) -> tuple[Float[Tensor, "batch length hidden"], Carry]:
         """States of every token and what is carried on at the end of each text, its padding left out."""
-        given = carry if carry is None or isinstance(self.cells, nn.LSTM) else carry[0]
+        initial = carry if carry is None or isinstance(self.cells, nn.LSTM) else carry[0]
         if valid is None:
-            states, last = self.cells(x, given)
+            states, last = self.cells(x, initial)
         else:
-            packed = pack_padded_sequence(x, valid.sum(1).cpu(), batch_first=True, enforce_sorted=False)
-            states, last = self.cells(packed, given)
+            sequence = pack_padded_sequence(x, valid.sum(1).cpu(), batch_first=True, enforce_sorted=False)
+            states, last = self.cells(sequence, initial)
             states, _ = pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])
         return states, last if isinstance(last, tuple) else (last,)
 

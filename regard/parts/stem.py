@@ -64,11 +64,11 @@ class ConvolutionStem(nn.Module):
         super().__init__()
         keep = len(channels) - shrink.bit_length()  # convolutions before the first that halves
         self.convolutions = nn.ModuleList(
-            nn.Conv2d(given, gives, 3, stride=1 if number < keep else 2, padding=1)
-            for number, (given, gives) in enumerate(pairwise(channels))
+            nn.Conv2d(inputs, outputs, 3, stride=1 if number < keep else 2, padding=1)
+            for number, (inputs, outputs) in enumerate(pairwise(channels))
         )
         # A norm over each image by itself: one over the batch would make images depend on their neighbours.
-        self.norms = nn.ModuleList(nn.GroupNorm(1, gives) for gives in channels[1:])
+        self.norms = nn.ModuleList(nn.GroupNorm(1, outputs) for outputs in channels[1:])
 
     def forward(self, images: Images) -> Float[Tensor, "batch features rows columns"]:
         x: Tensor = images

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from regard.core.shapes import Kept, Stream
+from regard.core.shapes import Selected, Stream
 from regard.parts.attention import Attention
 from regard.parts.blocks import BlockParts
 from regard.parts.cache import KVCache
@@ -27,11 +27,11 @@ class TableBlock(BlockParts):
         cache: KVCache | None = None,
         context: int | None = None,
         queries: int | None = None,
-    ) -> Kept:
-        x = x[:, :queries] + self.drop(self._look(self.attend_norm(x), mask, cache, context, queries))
+    ) -> Selected:
+        x = x[:, :queries] + self.drop(self._attend(self.attend_norm(x), mask, cache, context, queries))
         return x if self.feed is None else x + self.drop(self.feed(self.feed_norm(x)))
 
-    def _look(
+    def _attend(
         self, h: Tensor, mask: Mask | None, cache: KVCache | None, context: int | None, queries: int | None
     ) -> Tensor:
         everything = None if queries is None else h
@@ -48,8 +48,8 @@ class PostNormTableBlock(TableBlock):
         cache: KVCache | None = None,
         context: int | None = None,
         queries: int | None = None,
-    ) -> Kept:
-        x = self.attend_norm(x[:, :queries] + self.drop(self._look(x, mask, cache, context, queries)))
+    ) -> Selected:
+        x = self.attend_norm(x[:, :queries] + self.drop(self._attend(x, mask, cache, context, queries)))
         return x if self.feed is None else self.feed_norm(x + self.drop(self.feed(x)))
 
 
@@ -61,8 +61,8 @@ class NoResidualTableBlock(TableBlock):
         cache: KVCache | None = None,
         context: int | None = None,
         queries: int | None = None,
-    ) -> Kept:
-        x = self.drop(self._look(self.attend_norm(x), mask, cache, context, queries))
+    ) -> Selected:
+        x = self.drop(self._attend(self.attend_norm(x), mask, cache, context, queries))
         return x if self.feed is None else self.drop(self.feed(self.feed_norm(x)))
 
 

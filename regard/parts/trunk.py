@@ -90,7 +90,7 @@ class SequenceTrunk(Trunk):
             feed=self.feed_forward(),
             norm=self.norm,
             dropout=self.dropout,
-            cross=self.multihead(attention if attention.looks_across else Full()) if cross else None,
+            cross=self.multihead(attention if attention.cross_attention else Full()) if cross else None,
         )
 
     def stack(

@@ -86,8 +86,8 @@ class RunFolder:
             raise UserError(f"{self.path}: is not writable; choose another folder")
         self._refuse_foreign()
         if (self.path / CONFIG).exists() and not overwrite:
-            told = f"{instead}replace it with --overwrite, or choose another folder"
-            raise UserError(f"{self.path}: already holds a run; {told}")
+            remedy = f"{instead}replace it with --overwrite, or choose another folder"
+            raise UserError(f"{self.path}: already holds a run; {remedy}")
 
     def _refuse_foreign(self, resume: bool = False) -> None:
         """A folder with anything in it that is not a run's is somebody's, and stays as it is.
@@ -127,8 +127,8 @@ class RunFolder:
 
     def checkpoints(self) -> list[Path]:
         """Complete checkpoints, oldest first."""
-        found = (self.path / "checkpoints").glob("step-*")
-        return sorted(path for path in found if re.fullmatch(r"step-\d{9,}", path.name) and path.is_dir())
+        folders = (self.path / "checkpoints").glob("step-*")
+        return sorted(path for path in folders if re.fullmatch(r"step-\d{9,}", path.name) and path.is_dir())
 
     def save_checkpoint(self, checkpoint: Checkpoint, keep: int) -> None:
         place = self.path / "checkpoints" / f"step-{checkpoint.progress['step']:09d}"
@@ -145,15 +145,17 @@ class RunFolder:
 
     def load_checkpoint(self) -> Checkpoint | None:
         """The newest checkpoint, or None where there is none yet. A damaged one is an error, never passed over."""
-        found = self.checkpoints()
-        if not found:
+        checkpoints = self.checkpoints()
+        if not checkpoints:
             return None
-        newest = found[-1]
+        newest = checkpoints[-1]
         try:
             check_folder(newest, CHECKPOINT)
         except UserError as error:
-            whole = next((other for other in reversed(found[:-1]) if _is_whole(other)), None)
-            raise UserError(f"{error}; remove {newest} to go on from {whole.name if whole else 'the start'}") from None
+            intact = next((other for other in reversed(checkpoints[:-1]) if _is_intact(other)), None)
+            raise UserError(
+                f"{error}; remove {newest} to go on from {intact.name if intact else 'the start'}"
+            ) from None
         ema = newest / "ema.safetensors"
         return Checkpoint(
             read_json(newest / "progress.json"),
@@ -210,7 +212,7 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
-def _is_whole(checkpoint: Path) -> bool:
+def _is_intact(checkpoint: Path) -> bool:
     try:
         check_folder(checkpoint, CHECKPOINT)
     except UserError:

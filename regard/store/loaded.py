@@ -24,11 +24,11 @@ class Loaded:
     tokenizer: Tokenizer | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)  # what another library's folder says beside the model
 
-    def words(self, otherwise: str) -> Tokenizer:
-        """The tokenizer; a folder without one is refused with what it lacks and what follows from that."""
+    def require_tokenizer(self, consequence: str) -> Tokenizer:
+        """The tokenizer; without one an error says what is missing and its consequence."""
         if self.tokenizer is None:
             lacks = self.extra.get("no_tokenizer", f"has no {TOKENIZER}")
-            raise UserError(f"{self.path}: {lacks}, so {otherwise}")
+            raise UserError(f"{self.path}: {lacks}, so {consequence}")
         return self.tokenizer
 
 

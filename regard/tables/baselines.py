@@ -25,7 +25,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from regard.tables.encode.cells import Cells
 
 Baseline = Callable[[Cells, bool, int], Any]  # for these columns, classification or not, and this seed
-MOST_CODES = 255  # of a category in scikit-learn's histogram boosting
+MAX_CODES = 255  # of a category in scikit-learn's histogram boosting
 
 
 def linear(cells: Cells, classifies: bool, seed: int) -> Any:
@@ -44,7 +44,7 @@ def random_forest(cells: Cells, classifies: bool, seed: int) -> Any:
 
 def histogram_boosting(cells: Cells, classifies: bool, seed: int) -> Any:
     kind = HistGradientBoostingClassifier if classifies else HistGradientBoostingRegressor
-    few = np.nan_to_num(cells.values, nan=0.0).max(0) < MOST_CODES
+    few = np.nan_to_num(cells.values, nan=0.0).max(0) < MAX_CODES
     return kind(categorical_features=cells.category & few, random_state=seed)
 
 

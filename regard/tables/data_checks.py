@@ -13,7 +13,7 @@ from regard.tables.encode.frames import as_frame
 
 MIN_ROWS = 50  # in fewer rows values are distinct by chance
 NEARLY_ALL = 0.9
-MOST = 0.8
+MIN_FRACTION = 0.8
 LIKELY = 0.2  # probability of an empty column above which nothing is reported
 MIN_DISTINCT = 10  # numbers: fewer may be codes among other categories
 
@@ -79,11 +79,11 @@ def _check_categories(column: Column, filled: pd.Series) -> Iterator[str]:
 def _nearly_typed(texts: pd.Series) -> str:
     """A message if most cells, but not all, are numbers or dates, so that the column is read as text."""
     numbers = pd.to_numeric(texts, errors="coerce").notna()
-    if MOST * len(texts) <= numbers.sum() < len(texts) and texts[numbers].nunique() >= MIN_DISTINCT:
+    if MIN_FRACTION * len(texts) <= numbers.sum() < len(texts) and texts[numbers].nunique() >= MIN_DISTINCT:
         others = ", ".join(repr(text[:30]) for text in texts[~numbers].unique()[:3])
         count = f"{numbers.sum():,} of {len(texts):,} cells are numbers, but not {others}"
         return f"{count}: all are read as text; clear such cells to read numbers"
-    if like_dates(texts).mean() >= MOST and texts.str.replace(r"\d", "0", regex=True).nunique() > 1:
+    if like_dates(texts).mean() >= MIN_FRACTION and texts.str.replace(r"\d", "0", regex=True).nunique() > 1:
         return "looks like dates in several formats, read as text; write all dates as 2024-12-31"
     return ""
 

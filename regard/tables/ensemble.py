@@ -18,10 +18,10 @@ from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import TargetTransform
 from regard.tables.predictor import Predictor
 
-MOST_CONTEXT_ROWS = 3000  # of one forward pass
-MOST_STATISTICS_ROWS = 16_384  # of a large table, for column statistics and closed forms
-MOST_COLUMNS = 64
-MOST_LABEL_STATISTICS = 30_000_000  # cells × classes: each cell has a label mean for each class
+MAX_CONTEXT_ROWS = 3000  # of one forward pass
+MAX_STATISTICS_ROWS = 16_384  # of a large table, for column statistics and closed forms
+MAX_COLUMNS = 64
+MAX_LABEL_STATISTICS = 30_000_000  # cells × classes: each cell has a label mean for each class
 
 
 @dataclass(frozen=True)
@@ -94,14 +94,14 @@ def draw_member(table: EncodedTable, number: int, seed: int) -> Member:
 
 def context_size(table: EncodedTable) -> int:
     """How many context rows one pass reads: fewer if there are very many classes."""
-    labels = max(table.classes, 1) * min(table.values.shape[1], MOST_COLUMNS)
-    return min(MOST_CONTEXT_ROWS, max(MOST_CONTEXT_ROWS // 10, MOST_LABEL_STATISTICS // labels))
+    labels = max(table.classes, 1) * min(table.values.shape[1], MAX_COLUMNS)
+    return min(MAX_CONTEXT_ROWS, max(MAX_CONTEXT_ROWS // 10, MAX_LABEL_STATISTICS // labels))
 
 
 def _statistics_rows(table: EncodedTable, seed: int) -> Tensor:
     """The rows from which members draw their context: all or, of a very large table, a sample common to them."""
-    labels = max(table.classes, 1) * min(table.values.shape[1], MOST_COLUMNS)
-    most = max(context_size(table), min(MOST_STATISTICS_ROWS, MOST_LABEL_STATISTICS // labels))
+    labels = max(table.classes, 1) * min(table.values.shape[1], MAX_COLUMNS)
+    most = max(context_size(table), min(MAX_STATISTICS_ROWS, MAX_LABEL_STATISTICS // labels))
     return _sample_rows(table, most, Generator().manual_seed(seed_for("counted", seed)))
 
 
@@ -129,11 +129,11 @@ def _sample_columns(table: EncodedTable, generator: Generator) -> Tensor:
     columns = (cells != cells[:1]).any(0).nonzero()[:, 0]
     if not len(columns):
         return torch.arange(1)  # the network needs at least one
-    if len(columns) <= MOST_COLUMNS:
+    if len(columns) <= MAX_COLUMNS:
         return columns
     weight = 0.02 + _relevance(replace(table, values=table.values[:, columns]))
     keys = torch.rand(len(columns), generator=generator).clamp(min=1e-9).log() / weight
-    return columns[keys.argsort(descending=True)[:MOST_COLUMNS].sort().values]
+    return columns[keys.argsort(descending=True)[:MAX_COLUMNS].sort().values]
 
 
 def _relevance(table: EncodedTable) -> Float[Tensor, " column"]:

@@ -16,7 +16,7 @@ from regard.data.tables.batch import TableBatch, TableGroups
 from regard.models.in_context import COLUMN_CODE, InContextModel
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import TargetTransform
-from regard.tables.ensemble import MOST_COLUMNS, draw_member
+from regard.tables.ensemble import MAX_COLUMNS, draw_member
 from regard.tables.network.in_context_loss import InContextObjective
 from regard.tables.network.training import train_in_memory
 from regard.train import AdamW, Cosine, Training
@@ -38,7 +38,7 @@ class RandomSplits:
     def batch(self, step: int) -> TableGroups:
         generator = torch.Generator().manual_seed(seed_for("split", self.seed, step))
         count, columns = self.table.values.shape
-        most = max(32, CELLS_PER_STEP // (min(columns, MOST_COLUMNS) + 4))
+        most = max(32, CELLS_PER_STEP // (min(columns, MAX_COLUMNS) + 4))
         rows = torch.randperm(count, generator=generator)[:most]
         share = 0.5 + 0.4 * torch.rand((), generator=generator).item()
         context = min(len(rows) - 1, max(1, int(len(rows) * share)))
@@ -56,7 +56,7 @@ class RandomSplits:
 
 def _as_batch(table: EncodedTable, context: int, generator: Generator) -> TableBatch:
     """The first rows as context, the others as queries, with columns and classes permuted."""
-    columns = torch.randperm(table.values.shape[1], generator=generator)[:MOST_COLUMNS]
+    columns = torch.randperm(table.values.shape[1], generator=generator)[:MAX_COLUMNS]
     column_codes = torch.randn(1, len(columns), COLUMN_CODE, generator=generator)
     return TableBatch(
         values=table.values[None, :, columns],

@@ -12,7 +12,7 @@ from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
 from regard.tables.calibrate import fit_temperature
 from regard.tables.encode.table import EncodedTable
-from regard.tables.ensemble import MOST_CONTEXT_ROWS, Ensemble
+from regard.tables.ensemble import MAX_CONTEXT_ROWS, Ensemble
 from regard.tables.finetune import finetune
 from regard.tables.network.in_context import ClosedFormCache, InContextPredictor, Members
 from regard.train import DivergedError
@@ -36,7 +36,7 @@ def in_context(model: InContextModel, table: EncodedTable, members: int, seed: i
 def _temperature(model: InContextModel, table: EncodedTable, seed: int) -> float:
     """The temperature by one member's predictions of held-out rows; of a large table, of some of its rows."""
     count = len(table.values)
-    some = torch.linspace(0, count - 1, min(count, MOST_CONTEXT_ROWS)).round().long()
+    some = torch.linspace(0, count - 1, min(count, MAX_CONTEXT_ROWS)).round().long()
     rest, held_out = _folds(table.take(some), seed)[0]
     if len(held_out.target) < MIN_HELD_OUT:
         return 1.0
@@ -55,7 +55,7 @@ def auto(model: InContextModel, table: EncodedTable, members: int, seed: int, se
         return in_context(model, table, members, seed)
     cache, passes = ClosedFormCache(), 2 * members
     one_pass = first_pass = _seconds_per_pass(model, *folds[0], seed, cache)
-    if len(table.values) > MOST_CONTEXT_ROWS:  # passes over a large table take long, also when predicting
+    if len(table.values) > MAX_CONTEXT_ROWS:  # passes over a large table take long, also when predicting
         one_pass = _seconds_per_pass(model, *folds[0], seed, cache)
         closed_forms = TRANSFORMS * max(0.0, first_pass - one_pass)
         possible = int((PREDICTION_TIME * seconds - closed_forms) / one_pass)

@@ -38,16 +38,16 @@ def predict_targets(
         probabilities, labels = estimator.predict_proba(frame), estimator.classes_
         many = estimator.multi_output_
         parts = zip(labels, probabilities, strict=True) if many else [(labels, probabilities)]
-        found = [(names[each.argmax(1)], [f"p_{name}" for name in names], each) for names, each in parts]
+        predicted = [(names[each.argmax(1)], [f"p_{name}" for name in names], each) for names, each in parts]
     else:
         check_levels(levels)
         names = [f"q{100 * level:g}" for level in levels]
-        found = [  # one output holds the mean and the quantiles
+        predicted = [  # one output holds the mean and the quantiles
             (output[:, 0].double().numpy(), names, interpolate_quantiles(output, levels).double().numpy())
             for output in estimator._predictions(frame)
         ]
     classifies = isinstance(estimator, NPTClassifier)
-    return [TargetPredictions(target, *each, classifies) for target, each in zip(targets, found, strict=True)]
+    return [TargetPredictions(target, *each, classifies) for target, each in zip(targets, predicted, strict=True)]
 
 
 def check_columns(names: Sequence[str], table: Sequence[str]) -> None:
@@ -57,10 +57,10 @@ def check_columns(names: Sequence[str], table: Sequence[str]) -> None:
             raise ConfigError(f"--keep {name}: the table has no such column; {did_you_mean(name, table)}")
 
 
-def join_columns(kept: pd.DataFrame, predicted: pd.DataFrame) -> pd.DataFrame:
+def join_columns(table: pd.DataFrame, predicted: pd.DataFrame) -> pd.DataFrame:
     """Columns of the table beside the predictions; a column of the same name, such as the target, is marked."""
-    kept = kept.rename(columns={name: f"{name} (in the table)" for name in kept if name in predicted})
-    return pd.concat([kept, predicted], axis=1)
+    table = table.rename(columns={name: f"{name} (in the table)" for name in table if name in predicted})
+    return pd.concat([table, predicted], axis=1)
 
 
 def prediction_table(

@@ -16,7 +16,7 @@ from regard.tables.encode.columns import nearest
 from regard.tables.encode.frames import errors_in
 
 Task = Literal["auto", "classify", "regress"]
-MOST_INTEGER_CLASSES = 10  # distinct integers that count as classes
+MAX_INTEGER_CLASSES = 10  # distinct integers that count as classes
 MIN_ROWS_PER_CLASS = 5  # on average, for integers to count as classes
 NEARLY_ALL = 0.9  # of the cells, for the others to be taken for errors
 
@@ -84,7 +84,7 @@ def _infer_task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> t
             )
         return True, f"it has {distinct:,} distinct {'texts' if distinct > 2 else 'values'}"
     numbers = cells.to_numpy(dtype=np.float64)
-    few = distinct <= MOST_INTEGER_CLASSES and len(cells) >= MIN_ROWS_PER_CLASS * distinct
+    few = distinct <= MAX_INTEGER_CLASSES and len(cells) >= MIN_ROWS_PER_CLASS * distinct
     if few and (numbers == numbers.round()).all():
         return True, f"it has only {distinct} distinct integers; pass --task regress if they are amounts"
     return False, f"it has {distinct:,} distinct numbers"

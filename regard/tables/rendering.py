@@ -18,7 +18,7 @@ from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.explain import Evidence
 
-MOST_COLUMNS = 6  # side by side
+MAX_COLUMNS = 6  # side by side
 NEARLY_UNIFORM = 2.0  # largest weight over the uniform weight below which no row stands out
 NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 
@@ -56,14 +56,14 @@ def scores_line(scores: dict[str, Any]) -> str:
 def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[RenderableType]:
     """The columns that the prediction depends on, with their cells, and the training rows with the largest weight."""
     columns = [(name, cells.get(name), f"{weight:.0%}") for name, weight in evidence.columns.items()]
-    shown = [name for name, _, _ in columns[:MOST_COLUMNS]]
+    shown = [name for name, _, _ in columns[:MAX_COLUMNS]]
     rows = evidence.rows
     places = [list(rows.columns).index(name, 2) for name in shown]  # after weight and target
     training = [
         (row, f"{rows.iloc[number, 0]:.1%}", rows.iloc[number, 1], *(rows.iloc[number, place] for place in places))
         for number, row in enumerate(rows.index)
     ]
-    few = columns[: 2 * MOST_COLUMNS]
+    few = columns[: 2 * MAX_COLUMNS]
     left = f"; {len(columns) - len(few):,} more have less weight" if len(columns) > len(few) else ""
     others = f"; shown with the {len(shown)} columns of largest weight" if len(columns) > len(shown) else ""
     title = "Training rows with the largest weight in this prediction"

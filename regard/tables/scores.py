@@ -74,10 +74,10 @@ def evaluate(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, sourc
     """Scores on a table with the target, and the number of rows; those of several targets are prefixed by name."""
     if not estimator.multi_output_:
         return _evaluate_target(estimator, frame, source, 0)
-    found = {
+    by_target = {
         name: _evaluate_target(estimator, frame, source, number) for number, name in enumerate(estimator.target_names_)
     }
-    return {f"{name}.{metric}": value for name, scores in found.items() for metric, value in scores.items()}
+    return {f"{name}.{metric}": value for name, scores in by_target.items() for metric, value in scores.items()}
 
 
 def _evaluate_target(

@@ -66,8 +66,10 @@ def token_labels(tokenizer: Tokenizer, tokens: Sequence[int]) -> tuple[str, ...]
     """Each token as a person reads it: without the space before a word, and with visible white space."""
     texts = tokenizer.decode([[token] for token in tokens])
     pairs = zip(texts, tokenizer.pieces(tokens), strict=True)
-    whole = (piece if not text or "\ufffd" in text else text for text, piece in pairs)  # half a character stays coded
-    return tuple((text.removeprefix(" ") or text).translate(VISIBLE) for text in whole)
+    readable = (
+        piece if not text or "\ufffd" in text else text for text, piece in pairs
+    )  # half a character stays coded
+    return tuple((text.removeprefix(" ") or text).translate(VISIBLE) for text in readable)
 
 
 def ranked(probabilities: Tensor, names: Sequence[str]) -> tuple[tuple[str, float], ...]:

@@ -127,7 +127,7 @@ class Task(Config, ABC):
         """What the viewer asks for; None: such a model can be shown by its training curves only."""
         return None
 
-    def record(self, run: "Run", given: ViewInput, tree: Parse | None = None) -> Recording:
+    def record(self, run: "Run", view_input: ViewInput, tree: Parse | None = None) -> Recording:
         """The answer to one input, with every attention map behind it."""
         raise UserError(f"{run.path}: the attention of a {type(run.config).__name__} is not drawn; its curves are")
 

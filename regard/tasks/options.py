@@ -60,10 +60,10 @@ class TrainOptions:
     def changes(self) -> dict[str, Any]:
         """A budget on the command line replaces the recipe's own."""
         budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
-        given: dict[str, Any] = {} if all(value is None for value in budget.values()) else {**budget, "min_steps": 0}
+        settings: dict[str, Any] = {} if all(value is None for value in budget.values()) else {**budget, "min_steps": 0}
         if self.seed is not None:
-            given["seed"] = self.seed
-        return {f"training.{name}": value for name, value in given.items()}
+            settings["seed"] = self.seed
+        return {f"training.{name}": value for name, value in settings.items()}
 
     def train(self, plan: "Plan", changes: dict[str, Any] | None) -> int:
         """Settle the plan, then print it or train it; returns the exit code."""
@@ -102,8 +102,8 @@ class TextOptions(TrainOptions):
     tokenizer: Path | None = None
 
     def changes(self) -> dict[str, Any]:
-        given = {} if self.tokenizer is None else {"kind": "TokenizerFile", "file": str(self.tokenizer)}
-        return super().changes() | ({"data.tokenizer": given} if given else {})
+        tokenizer = {} if self.tokenizer is None else {"kind": "TokenizerFile", "file": str(self.tokenizer)}
+        return super().changes() | ({"data.tokenizer": tokenizer} if tokenizer else {})
 
 
 @Parameter(name="*")
@@ -144,8 +144,8 @@ def columns_setting(columns: tuple[str, ...]) -> dict[str, Any]:
 
 def tree_settings(trees: tuple[Path, ...], valid_trees: tuple[Path, ...]) -> dict[str, Any]:
     """Nothing where nothing is named: a resumed run keeps its own."""
-    given = {"data.trees": trees, "data.valid_trees": valid_trees}
-    return {name: [str(path) for path in paths] for name, paths in given.items() if paths}
+    options = {"data.trees": trees, "data.valid_trees": valid_trees}
+    return {name: [str(path) for path in paths] for name, paths in options.items() if paths}
 
 
 def strings(paths: tuple[Path, ...]) -> tuple[str, ...]:

@@ -54,9 +54,9 @@ def settle(plan: Plan, changes: Mapping[str, Any], out: Path, resume: bool) -> P
         if not may_change and override(stored, {key: changes[key]}) != stored:
             raise ConfigError(f"{key}: a resumed run cannot change it; start a new run in another folder")
     for name in FILES:
-        own, given = getattr(stored.data, name, None), getattr(plan.data, name, None)
-        if isinstance(own, tuple) and own != given:  # of generated data it is a number
-            log.info("note: a resumed run continues with its own data (%s)", ", ".join(own))
+        before, now = getattr(stored.data, name, None), getattr(plan.data, name, None)
+        if isinstance(before, tuple) and before != now:  # of generated data it is a number
+            log.info("note: a resumed run continues with its own data (%s)", ", ".join(before))
     return override(stored, changes)
 
 

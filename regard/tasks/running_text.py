@@ -21,7 +21,7 @@ ROWS = 64  # windows in a batch: only speed depends on it
 @contextmanager
 def encoded_files(run: Run, files: Sequence[str], options: EvalOptions) -> Iterator[np.ndarray]:
     """The text of the files as tokens, on disk for as long as they are needed."""
-    tokenizer = run.words(f"it cannot read {files[0]}")
+    tokenizer = run.require_tokenizer(f"it cannot read {files[0]}")
     columns = options.columns or training_columns(run)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokens"

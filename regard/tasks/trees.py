@@ -22,16 +22,16 @@ def needs_trees(model: Model) -> bool:
     return isinstance(getattr(model, "position", None), Tree)
 
 
-def check_trees(model: Model, given: bool) -> None:
+def check_trees(model: Model, has_trees: bool) -> None:
     """Refuse a model that cannot use the trees, or lacks them. One that ignores them is allowed, for comparison."""
-    if given and not isinstance(model, READS_TREES):
+    if has_trees and not isinstance(model, READS_TREES):
         raise ConfigError(f"data.trees: {type(model).__name__} reads no trees; choose Transformer or BERT")
-    if not given and needs_trees(model):
+    if not has_trees and needs_trees(model):
         raise ConfigError("model.position: Tree needs the tree of each text; give --trees and --valid-trees")
 
 
-def note_unused_trees(model: Model, given: bool) -> None:
-    if given and not needs_trees(model):
+def note_unused_trees(model: Model, has_trees: bool) -> None:
+    if has_trees and not needs_trees(model):
         log.info("note: the trees are not used; --model.position Tree makes the model use them")
 
 

@@ -24,7 +24,7 @@ class EMA:
                 self.weights[name].copy_(value)
 
     def restore(self, weights: Mapping[str, Tensor], updates: int) -> None:
-        self.weights = {name: weights[name].to(own.device, copy=True) for name, own in self.weights.items()}
+        self.weights = {name: weights[name].to(weight.device, copy=True) for name, weight in self.weights.items()}
         self.updates = updates
 
     @contextmanager

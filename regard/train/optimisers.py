@@ -115,6 +115,6 @@ class Optimisers:
         for optimiser, _ in self.parts:
             for p in (p for group in optimiser.param_groups for p in group["params"]):
                 start = f"{self.names[id(p)]}/"
-                kept = {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
-                if kept:
-                    optimiser.state[p] = {key: value.to(p.device) for key, value in kept.items()}
+                values = {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
+                if values:
+                    optimiser.state[p] = {key: value.to(p.device) for key, value in values.items()}

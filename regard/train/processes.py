@@ -38,8 +38,8 @@ def run_as_ranks(processes: int, words: Sequence[str]) -> int:
     ranks: list[subprocess.Popen[bytes]] = []
     with _signals_go_to(ranks):
         for rank in range(processes):
-            own = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-            env = {**os.environ, **place, **threads, **own}
+            rank_variables = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+            env = {**os.environ, **place, **threads, **rank_variables}
             # In a group of its own a rank hears Ctrl-C once, from here; a second would end it before it saves.
             ranks.append(subprocess.Popen(command, env=env, process_group=0, preexec_fn=_die_with_parent))
         return _wait(ranks)

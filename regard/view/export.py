@@ -70,12 +70,12 @@ def all_answers(session: Session, input: ViewInput | None) -> dict[str, Any]:
         except UserError as error:  # the weights, loaded here for the first time, cannot be read
             run |= {"problem": str(error), "kind": None}
             continue
-        own = input
-        if own is None and run["kind"] == "row":  # the row with which the served page begins
-            own = ViewInput(row={column["name"]: column["value"] for column in run["columns"]})
-        if own is None or run["kind"] is None or not own.fits(run["kind"]):
+        row_input = input
+        if row_input is None and run["kind"] == "row":  # the row with which the served page begins
+            row_input = ViewInput(row={column["name"]: column["value"] for column in run["columns"]})
+        if row_input is None or run["kind"] is None or not row_input.fits(run["kind"]):
             continue
-        answers[f"{start}/record"] = recorded = session.record(number, own)
+        answers[f"{start}/record"] = recorded = session.record(number, row_input)
         if recorded["kind"] == "attention":
             answers |= recorded_answers(session, recorded)
     return answers

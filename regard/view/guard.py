@@ -26,7 +26,7 @@ HEADERS = {
 def refusal(method: str, headers: Mapping[str, str], host: str) -> tuple[int, str] | None:
     """Status and reason if the request must be refused, else None. `host` is the address the server is bound to."""
     name = headers.get("host", "")
-    if not is_own_name(name, host):
+    if not is_server_name(name, host):
         return 421, f"{name[:100]!r} is not a name of this server"
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != name:
@@ -46,7 +46,7 @@ def refusal(method: str, headers: Mapping[str, str], host: str) -> tuple[int, st
     return None
 
 
-def is_own_name(name: str, host: str) -> bool:
+def is_server_name(name: str, host: str) -> bool:
     """Whether a Host header names this server: its own name, localhost, or an IP address, which DNS cannot rebind."""
     try:
         name = urlsplit(f"//{name}").hostname or ""

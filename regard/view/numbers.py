@@ -60,7 +60,9 @@ def log_ticks(low: float, high: float, room: float, gap: float = 18) -> list[flo
     if len(ticks) >= 3:
         return ticks
     even = (linear_ticks(low, high, most) for most in range(6, 1, -1))  # less than a decade: even steps read better
-    return next((found for found in even if len(found) > len(ticks) and _apart(found, place, gap)), ticks)
+    return next(
+        (candidate for candidate in even if len(candidate) > len(ticks) and _apart(candidate, place, gap)), ticks
+    )
 
 
 def _apart(ticks: Sequence[float], place: Callable[[float], float], gap: float) -> bool:

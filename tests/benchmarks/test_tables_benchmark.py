@@ -36,7 +36,7 @@ from tabular.ours import OURS  # noqa: E402
 from tabular.peers import PEERS  # noqa: E402
 from tabular.ranks import duel, ranks  # noqa: E402
 from tabular.scores import auc, class_scores, number_scores  # noqa: E402
-from tabular.splits import MOST_ASKED, folds, split  # noqa: E402
+from tabular.splits import MAX_ASKED, folds, split  # noqa: E402
 
 SCORES = st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6, allow_subnormal=False))
 
@@ -139,9 +139,9 @@ def test_splits_of_other_seeds_names_and_caps_differ():
 
 def test_rows_to_ask_for_are_bounded():
     train, test = split(numbers_of(30_000), 0, 100)
-    assert (len(train), len(test)) == (100, MOST_ASKED)
+    assert (len(train), len(test)) == (100, MAX_ASKED)
     train, test = split(numbers_of(30_000), 0, None)
-    assert (len(train), len(test)) == (21_000, MOST_ASKED)
+    assert (len(train), len(test)) == (21_000, MAX_ASKED)
 
 
 def test_a_split_does_not_depend_on_the_methods_asked_for(data, tmp_path, monkeypatch):

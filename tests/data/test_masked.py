@@ -37,7 +37,7 @@ def test_five_tokens_are_special_and_the_mask_is_one_of_them():
 def test_of_the_chosen_words_80_10_10_are_masked_replaced_and_kept():
     found = windows(40_000, batch=900).batch(0)
     put = found.tokens.gather(1, found.chosen)
-    assert found.counted.all()
+    assert found.chosen_valid.all()
     assert found.chosen.shape == (900, 6), "15 % of 40"
     count = put.numel()
     masked = (put == TOKENIZER.mask).double().mean()
@@ -100,7 +100,7 @@ def test_a_step_can_be_asked_for_in_any_order_and_steps_differ():
 
 def test_a_measuring_pass_hides_the_same_words_whatever_the_batch():
     passes = [list(windows(983, batch=batch, seed=seed).once()) for batch, seed in ((8, 0), (3, 5))]
-    for name in ("tokens", "chosen", "answer", "counted"):
+    for name in ("tokens", "chosen", "answer", "chosen_valid"):
         one, other = (torch.cat([getattr(batch, name) for batch in batches]) for batches in passes)
         assert torch.equal(one, other), name
     read = torch.cat([original(batch)[:, 1:] for batch in passes[0]]).flatten()
@@ -113,15 +113,15 @@ def test_the_last_window_is_padded_and_its_share_counted():
     assert last.valid.sum(1).tolist() == [42, 42, 42, 22]
     assert last.tokens[3, 21].item() == TOKENIZER.end
     assert (last.tokens[3, 22:] == TOKENIZER.pad).all()
-    assert last.counted.sum(1).tolist() == [6, 6, 6, 3], "15 % of 20"
+    assert last.chosen_valid.sum(1).tolist() == [6, 6, 6, 3], "15 % of 20"
     assert last.size == 42 * 3 + 22
 
 
 def test_special_tokens_in_the_text_are_never_told():
     text = tokens(2000, among=[*WORDS[:2], TOKENIZER.end, TOKENIZER.end, TOKENIZER.end])
     batch = windows(tokens=text, fraction=0.5).batch(0)
-    assert torch.isin(batch.answer[batch.counted], torch.tensor(WORDS)).all()
-    assert not batch.counted.all()
+    assert torch.isin(batch.answer[batch.chosen_valid], torch.tensor(WORDS)).all()
+    assert not batch.chosen_valid.all()
 
 
 def test_parts_of_a_batch_hold_each_row_once():

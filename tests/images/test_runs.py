@@ -102,7 +102,7 @@ def test_the_patches_that_decided_can_be_watched(run: Path):
     assert isinstance(loaded.model.pool, QueryPool)
     with library.listen(loaded.model) as heard:
         loaded.classify(list(bars(2)[0]))
-    pattern = heard["pool.look.pattern"]
+    pattern = heard["pool.attend.pattern"]
     assert pattern.shape == (2, 2, 1, 36)  # image, head, the query, patches
     torch.testing.assert_close(pattern.sum(-1), torch.ones(2, 2, 1))
 

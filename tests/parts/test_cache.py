@@ -54,10 +54,10 @@ def test_room_is_laid_out_ahead_and_not_made_for_each_token():
 def test_a_cache_counts_what_it_has_read():
     cache = Cache(layers=2)
     assert cache.length == 0
-    for layer in cache.own:
+    for layer in cache.layers:
         layer.append(*some(5))
     assert cache.length == 5
-    assert cache.select(torch.tensor([2, 0])).own[1].stored()[0].shape[0] == 2
+    assert cache.select(torch.tensor([2, 0])).layers[1].stored()[0].shape[0] == 2
 
 
 @pytest.mark.parametrize("kv_heads", [None, 1])

@@ -30,7 +30,7 @@ def test_a_scaling_study_predicts_before_it_checks(here: Path, capsys: pytest.Ca
         count_parameters(plans[0].model),
     )
     assert budgets == [pytest.approx(flops, rel=0.01) for flops in (most, 10 * most, 100 * most, 1e15)]
-    assert f"| 16x2@16-0 (predicted) | {embeddings.rest:,} | {embeddings.embedding:,} | 1,024 |" in report
+    assert f"| 16x2@16-0 (predicted) | {embeddings.other:,} | {embeddings.embedding:,} | 1,024 |" in report
     assert json.loads(prediction.read_text())["embedding"] == embeddings.embedding
     assert len(list((here / "s" / "outcomes").iterdir())) == 3 * 4 + 1
     plan = plans[0]

@@ -355,8 +355,8 @@ class TestLargeTables:
 
     @pytest.fixture(autouse=True)
     def _small_pieces(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("regard.tables.ensemble.MOST_CONTEXT_ROWS", 60)
-        monkeypatch.setattr("regard.tables.network.local_context.MOST_CLUSTERS", 20)
+        monkeypatch.setattr("regard.tables.ensemble.MAX_CONTEXT_ROWS", 60)
+        monkeypatch.setattr("regard.tables.network.local_context.MAX_CLUSTERS", 20)
 
     @pytest.mark.parametrize("kind", [NPTClassifier, NPTRegressor])
     def test_a_row_is_answered_alone_as_among_others(self, kind: type):
@@ -435,8 +435,8 @@ class TestLargeTables:
             assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-4)
 
     def test_what_was_read_of_neighbourhoods_is_kept_beside_the_views(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("regard.tables.network.in_context.MOST_CONTEXTS", 4)
-        monkeypatch.setattr("regard.tables.network.in_context.MOST_CLUSTERS", 20)
+        monkeypatch.setattr("regard.tables.network.in_context.MAX_CONTEXTS", 4)
+        monkeypatch.setattr("regard.tables.network.in_context.MAX_CLUSTERS", 20)
         frame, labels, _ = some_table(400)
         fitted = NPTClassifier(mode="in_context", members=4, random_state=0).fit(frame, labels)
         fitted.predict(frame)
@@ -445,7 +445,7 @@ class TestLargeTables:
 
     def test_very_many_classes_are_read_and_asked_in_smaller_parts(self, monkeypatch: pytest.MonkeyPatch):
         classes, columns = 60, 4
-        monkeypatch.setattr("regard.tables.ensemble.MOST_LABEL_STATISTICS", 31 * classes * columns)
+        monkeypatch.setattr("regard.tables.ensemble.MAX_LABEL_STATISTICS", 31 * classes * columns)
         monkeypatch.setattr(
             "regard.tables.network.in_context.CELLS_PER_PASS", 150 * (columns + 4) * (1 + classes // 30)
         )

@@ -16,7 +16,7 @@ import regard
 from regard.core.errors import ConfigError
 from regard.models.in_context import InContextModel
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
-from regard.tables.estimators.imputer import MOST_PREDICTORS
+from regard.tables.estimators.imputer import MAX_PREDICTORS
 
 ROWS = 40
 RNG = np.random.default_rng(0)
@@ -154,7 +154,7 @@ def test_few_of_the_columns_stay_read_and_fill_the_same_when_read_anew():
     frame = with_gaps()
     fitted = NPTImputer(members=1, random_state=0).fit(frame)
     first = fitted.transform(frame)
-    assert len(fitted._predictors) == MOST_PREDICTORS < frame.shape[1]
+    assert len(fitted._predictors) == MAX_PREDICTORS < frame.shape[1]
     pd.testing.assert_frame_equal(fitted.transform(frame), first)
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from regard.core.errors import ConfigError
-from regard.tables.encode.sample_weight import MOST_REPEATS, repeat_rows
+from regard.tables.encode.sample_weight import MAX_REPEATS, repeat_rows
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import Classes, TargetTransform, as_numbers, target_columns, target_names
-from regard.tables.ensemble import MOST_CONTEXT_ROWS, draw_member
+from regard.tables.ensemble import MAX_CONTEXT_ROWS, draw_member
 from regard.tables.network.in_context_loss import quantile_levels
 from regard.tables.predictions import TargetPredictions, sentence
 from regard.tables.predictor import interpolate_quantiles
@@ -88,7 +88,7 @@ def test_whole_weights_are_counts(weights: np.ndarray, seed: int):
 def test_weights_of_any_kind_leave_rows_and_not_too_many(weights: np.ndarray, seed: int):
     assume(weights.any())
     rows = repeat_rows(len(weights), weights, seed)
-    assert 1 <= len(rows) <= (MOST_REPEATS + 1) * len(weights)
+    assert 1 <= len(rows) <= (MAX_REPEATS + 1) * len(weights)
     assert (weights[rows] > 0).all()
 
 
@@ -180,7 +180,7 @@ def test_a_large_table_is_subsampled_and_keeps_rare_classes():
     target[:20], target[20:25] = 1.0, 2.0
     table = EncodedTable(torch.randn(50_000, 3), torch.zeros(3, dtype=torch.bool), target[torch.randperm(50_000)], 3)
     rows = draw_member(table, 0, 0).context_rows
-    assert len(rows) == MOST_CONTEXT_ROWS == len(rows.unique())
+    assert len(rows) == MAX_CONTEXT_ROWS == len(rows.unique())
     counts = table.target[rows].long().bincount()
     assert counts[1] >= 16
     assert counts[2] == 5

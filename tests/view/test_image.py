@@ -73,10 +73,10 @@ def test_the_answer_is_that_of_the_run(runs: Runs, name: str) -> None:
 def test_tokens_are_named_by_row_and_column(runs: Runs) -> None:
     token, query = (record(regard.load(runs[name]), GIVEN) for name in ("image-token", "image-query"))
     assert token.maps[0].keys == ("⟨class⟩", "1,1", "1,2", "1,3", "2,1", "2,2", "2,3", "3,1", "3,2", "3,3")
-    assert query.maps[-1].name == "pool.look"
+    assert query.maps[-1].name == "pool.attend"
     assert (query.maps[-1].queries, query.maps[-1].keys) == (("⟨query⟩",), token.maps[0].keys[1:])
     assert last_map(token) == "encoder.1.attend"
-    assert last_map(query) == "pool.look"
+    assert last_map(query) == "pool.attend"
 
 
 def by_hand(found: Recording, name: str, matrix: Tensor) -> Tensor:
@@ -117,8 +117,8 @@ def test_weights_on_patches_and_rollout_against_loops(runs: Runs, name: str) -> 
         torch.testing.assert_close(rollout(found, look.name), expected, rtol=0, atol=1e-6)
     torch.testing.assert_close(rollout(found), expected, rtol=0, atol=1e-6)
     if name == "image-query":
-        torch.testing.assert_close(patch_weights(found, "pool.look", 1), found.maps[-1].pattern[1], rtol=0, atol=0)
-        torch.testing.assert_close(rollout(found, "pool.look"), expected, rtol=0, atol=1e-6)
+        torch.testing.assert_close(patch_weights(found, "pool.attend", 1), found.maps[-1].pattern[1], rtol=0, atol=0)
+        torch.testing.assert_close(rollout(found, "pool.attend"), expected, rtol=0, atol=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
@@ -283,9 +283,9 @@ def test_a_file_holds_the_image_and_its_looks(runs: Runs, tmp_path: Path) -> Non
     assert held["api/runs/0/record"]["input"]["image"] == GIVEN.image.digest
     for path in (
         "image",
-        "patches?attention=pool.look",
+        "patches?attention=pool.attend",
         "patches?attention=encoder.0.attend&head=1",
-        "rollout?attention=pool.look",
+        "rollout?attention=pool.attend",
     ):
         assert f"api/recordings/0/{path}" in held
     assert "api/runs/1/record" not in held  # a language model reads no images

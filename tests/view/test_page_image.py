@@ -79,7 +79,7 @@ def test_two_runs_on_one_picture_and_every_view_of_it(
     page.wait_for_function("() => document.querySelectorAll('main canvas').length == 2")
     first, second = (one.bounding_box() for one in page.query_selector_all("main canvas"))
     assert abs(first["y"] - second["y"]) < 2
-    status(page, "the learned query " + strongest(session, 1, "pool.look", 0))
+    status(page, "the learned query " + strongest(session, 1, "pool.attend", 0))
     for kind in ("png", "svg"):
         with page.expect_download() as coming:
             page.locator(f"[data-save={kind}]").first.click()

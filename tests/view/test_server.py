@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from regard.core.errors import UserError
 from regard.view import page
-from regard.view.guard import is_own_name, refusal
+from regard.view.guard import is_server_name, refusal
 from regard.view.open_run import OpenRun
 from regard.view.routes import make_app
 from regard.view.server import bind
@@ -207,14 +207,14 @@ def test_only_bounded_json_is_taken(runs: Runs) -> None:
 
 @given(host=some.text(max_size=30))
 def test_no_name_but_our_own_is_our_own(host: str) -> None:
-    if is_own_name(host, "127.0.0.1"):
+    if is_server_name(host, "127.0.0.1"):
         assert "localhost" in host.lower() or "127." in host or "::" in host or "0:0" in host
 
 
 def test_served_to_others_it_answers_to_addresses() -> None:
-    assert is_own_name("192.168.0.4:7417", "0.0.0.0")
-    assert is_own_name("box.lan:7417", "box.lan")
-    assert not is_own_name("evil.example", "0.0.0.0")
+    assert is_server_name("192.168.0.4:7417", "0.0.0.0")
+    assert is_server_name("box.lan:7417", "box.lan")
+    assert not is_server_name("evil.example", "0.0.0.0")
 
 
 def test_ports_are_taken_or_told() -> None:

@@ -90,9 +90,9 @@ def _resized(image: Image.Image, side: int, resize: Resize) -> Image.Image:
     if resize == "pad":
         scale = side / max(image.size)
         small = image.resize([max(1, round(scale * length)) for length in image.size], Image.Resampling.BICUBIC)
-        whole = Image.new(image.mode, size)
-        whole.paste(small, ((side - small.width) // 2, (side - small.height) // 2))
-        return whole
+        canvas = Image.new(image.mode, size)
+        canvas.paste(small, ((side - small.width) // 2, (side - small.height) // 2))
+        return canvas
     return image.resize(size, Image.Resampling.BICUBIC)
 
 

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _NULLABLE = (pd.BooleanDtype, pd.Int8Dtype, pd.Int16Dtype, pd.Int32Dtype, pd.Int64Dtype)
 _UNSIGNED = (pd.UInt8Dtype, pd.UInt16Dtype, pd.UInt32Dtype, pd.UInt64Dtype)
-_WHOLE = {pyarrow.from_numpy_dtype(kind().numpy_dtype): kind() for kind in (*_NULLABLE, *_UNSIGNED)}
+_INTEGERS = {pyarrow.from_numpy_dtype(kind().numpy_dtype): kind() for kind in (*_NULLABLE, *_UNSIGNED)}
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -108,10 +108,10 @@ def _with_thousands(path: Path, data: bytes, layout: Layout, frame: pd.DataFrame
         return {}
     numeric = [name for name in frame if pd.api.types.is_float_dtype(frame[name])]
     text = _parse(path, data, layout, usecols=numeric, dtype="str") if numeric else frame[[]]
-    found = {name: numbers for name in text if (numbers := read_thousands(text[name].str.strip())) is not None}
+    columns = {name: numbers for name in text if (numbers := read_thousands(text[name].str.strip())) is not None}
     if any(_has_commas(frame[name]) for name in frame if isinstance(frame[name].dtype, pd.StringDtype)):
-        return found
-    for name in found:
+        return columns
+    for name in columns:
         cell = next(cell for cell in text[name].dropna() if "." in cell)
         log.info(f"{path}: {name!r}: {cell} is read with a decimal point; write thousands without one")
     return {}
@@ -141,10 +141,10 @@ def _from_text(path: Path, cells: pd.Series, separator: str) -> pd.Series:
     for point in {";": ",.", ",": "."}.get(separator, ".,"):
         if (numbers := read_amounts(cells, point)) is not None:
             return numbers
-    found = read_dates(cells, day_first=separator == ";")  # a table from where ; separates has its day first
-    if found is None:
+    parsed = read_dates(cells, day_first=separator == ";")  # a table from where ; separates has its day first
+    if parsed is None:
         return cells
-    dates, unsure = found
+    dates, unsure = parsed
     if unsure:
         text, date = cells.dropna().iloc[0], dates.dropna().iloc[0]
         log.info(f"{path}: {cells.name!r}: {text} is taken for {date:%Y-%m-%d}; write dates like that to be sure")
@@ -165,9 +165,9 @@ def _parquet(path: Path, data: bytes) -> pd.DataFrame:
 
 def from_arrow(table: pyarrow.Table) -> pd.DataFrame:
     """An Arrow table as a frame in which whole numbers and booleans stay what they are where some are missing."""
-    kept = [place for place, name in enumerate(table.column_names) if not name.startswith("__index_level_")]
-    table = table.select(kept).replace_schema_metadata(None)  # an index of pandas' own is a column if it has a name
-    frame = table.to_pandas(types_mapper=_WHOLE.get, date_as_object=False)
+    chosen = [place for place, name in enumerate(table.column_names) if not name.startswith("__index_level_")]
+    table = table.select(chosen).replace_schema_metadata(None)  # an index of pandas' own is a column if it has a name
+    frame = table.to_pandas(types_mapper=_INTEGERS.get, date_as_object=False)
     columns = {place: plain(frame.iloc[:, place]) for place in range(frame.shape[1])}
     return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
 
@@ -175,17 +175,17 @@ def from_arrow(table: pyarrow.Table) -> pd.DataFrame:
 def check_written(path: Path) -> tuple[str, str]:
     """As what a file of this name is written, and how it is packed; refused where a table cannot be."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    packing = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
+    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
     kind = suffixes[-1] if suffixes else ".csv"
     if kind not in (".csv", ".tsv", ".parquet"):
         raise ConfigError(f"{path}: a table is written as .csv, .tsv or .parquet, not {kind}")
-    return kind, packing
+    return kind, compression
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """A table as a file that is whole or absent: Parquet, .tsv or .csv by its name, packed if that says so. As text it
     is safe to open in a spreadsheet."""
-    kind, packing = check_written(path)
+    kind, compression = check_written(path)
     if kind == ".parquet":
         stream = pyarrow.BufferOutputStream()
         pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), stream)
@@ -195,7 +195,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path) as temporary:
-            temporary.write_bytes(_packed(data, packing))
+            temporary.write_bytes(_compressed(data, compression))
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from None
 
@@ -225,11 +225,11 @@ def _without_formula(cell: Any) -> Any:
     return "'" + cell if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
-def _packed(data: bytes, packing: str) -> bytes:
-    if packing == ".gz":
+def _compressed(data: bytes, compression: str) -> bytes:
+    if compression == ".gz":
         return gzip.compress(data, mtime=0)
-    if packing == ".xz":
+    if compression == ".xz":
         return lzma.compress(data)
-    if packing == ".zst":
+    if compression == ".zst":
         return pyarrow.compress(data, codec="zstd", asbytes=True)
     return data

@@ -53,7 +53,7 @@ def find_layout(path: Path, data: bytes) -> Layout:
     spaced = len(sample) > 1 and all(row.count(separator) == row.count(separator + " ") > 0 for row in sample)
     header, rows = _check_rows(path, text, line, separator, spaced)
     names = name_columns(path, header)
-    unnamed = tuple(name for name, given in zip(names, header, strict=True) if not given.strip())
+    unnamed = tuple(name for name, cell in zip(names, header, strict=True) if not cell.strip())
     return Layout(text, separator, spaced, names, unnamed, rows)
 
 
@@ -109,7 +109,7 @@ def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) 
     rows in silence."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
     header: list[str] = []
-    begun = line  # where the record stands that is being read
+    start = line  # where the record stands that is being read
     rows = 0
     try:
         for fields in reader:
@@ -125,10 +125,10 @@ def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) 
                 hint = f"; quote a cell with {separator!r} in it" if len(fields) > len(header) else ""
                 if len(header) == 1:
                     hint = f"; remove what stands above the header: {header[0][:40]!r}"
-                raise UserError(f"{path}, line {begun}: has {len(fields)} fields, the header {len(header)}{hint}")
-            begun = line + reader.line_num
+                raise UserError(f"{path}, line {start}: has {len(fields)} fields, the header {len(header)}{hint}")
+            start = line + reader.line_num
     except csv.Error as error:
-        raise not_csv(path, begun, error, instead=".parquet") from None
+        raise not_csv(path, start, error, instead=".parquet") from None
     if not rows:
         raise UserError(f"{path}: has a header and no rows")
     return header, rows
@@ -141,12 +141,12 @@ def _is_blank(fields: Sequence[str]) -> bool:
 
 def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     """The names of the header, each non-empty and unique; changes are reported."""
-    given = [name.strip() for name in header]
-    if all(_is_number(name) for name in given):
+    stripped = [name.strip() for name in header]
+    if all(_is_number(name) for name in stripped):
         log.info(f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?")
     names: list[str] = []
-    for place, name in enumerate(given, 1):
-        unique = _unused(name or f"column {place}", {*names, *given[place:]} if not name else set(names), given)
+    for place, name in enumerate(stripped, 1):
+        unique = _unused(name or f"column {place}", {*names, *stripped[place:]} if not name else set(names), stripped)
         if not name:
             log.info(f"{path}: column {place} has no name, and is read as {unique!r}")
         elif unique != name:
@@ -155,10 +155,10 @@ def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _unused(name: str, taken: set[str], given: Sequence[str]) -> str:
+def _unused(name: str, taken: set[str], stripped: Sequence[str]) -> str:
     """The name itself, or the first of `name.2`, `name.3`, … that no column has."""
     number, free = 1, name
-    while free in taken or (number > 1 and free in given):
+    while free in taken or (number > 1 and free in stripped):
         number += 1
         free = f"{name}.{number}"
     return free

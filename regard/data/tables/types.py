@@ -18,7 +18,7 @@ _ISO = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?
 _ZONED = r".*\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)"
 _LIKE_A_DATE = re.compile(r"\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}")
 _FORMS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
-_EITHER_WAY = (  # month or day first: the cells must tell
+_AMBIGUOUS = (  # month or day first: the cells must tell
     ("%m/%d/%Y", "%d/%m/%Y"), ("%m-%d-%Y", "%d-%m-%Y"), ("%m/%d/%y", "%d/%m/%y"),
 )  # fmt: skip
 _CLOCKS = {0: "", 1: " %H:%M", 2: " %H:%M:%S"}  # by the number of colons
@@ -83,8 +83,8 @@ def read_dates(text: pd.Series, day_first: bool = False) -> tuple[pd.Series, boo
     codes, cells = _distinct(text)
     if not len(cells) or not _LIKE_A_DATE.match(cells.iloc[0]):
         return None
-    found = _dates(cells, day_first)
-    return None if found is None else (_spread(found[0], codes, text), found[1])
+    parsed = _dates(cells, day_first)
+    return None if parsed is None else (_spread(parsed[0], codes, text), parsed[1])
 
 
 def like_dates(text: pd.Series) -> pd.Series:
@@ -103,7 +103,7 @@ def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:
     for form in _FORMS:
         if (dates := _parse(cells, form + clock)) is not None:
             return dates, False
-    for forms in _EITHER_WAY:
+    for forms in _AMBIGUOUS:
         both = [_parse(cells, form + clock) for form in forms]
         fitting = [dates for dates in both if dates is not None]
         if fitting:

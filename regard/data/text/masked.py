@@ -27,7 +27,7 @@ class MaskedBatch(TensorBatch):
     valid: Bool[Tensor, "batch length"] | None  # None: no padding
     chosen: Int[Tensor, "batch chosen"]  # positions to predict
     answer: Int[Tensor, "batch chosen"]  # the tokens at these positions
-    counted: Bool[Tensor, "batch chosen"]  # False: the window has fewer positions to predict than others
+    chosen_valid: Bool[Tensor, "batch chosen"]  # False: the window has fewer positions to predict than others
 
     @property
     def rows(self) -> int:
@@ -55,12 +55,12 @@ class Masking:
         order = torch.rand(tokens.shape, generator=generator).masked_fill(~is_word, 2.0)
         chosen = order.argsort(1)[:, :count]
         wanted = (self.fraction * is_word.sum(1)).round().clamp(min=1).minimum(is_word.sum(1))
-        counted = torch.arange(count) < wanted[:, None]
-        fate = torch.rand(chosen.shape, generator=generator)
+        chosen_valid = torch.arange(count) < wanted[:, None]
+        draw = torch.rand(chosen.shape, generator=generator)
         random = self.words[torch.randint(len(self.words), chosen.shape, generator=generator)]
         original = tokens.gather(1, chosen)
-        replaced = torch.where(fate < MASKED, self.mask, torch.where(fate < MASKED + REPLACED, random, original))
-        return tokens.scatter(1, chosen, torch.where(counted, replaced, original)), chosen, counted
+        replaced = torch.where(draw < MASKED, self.mask, torch.where(draw < MASKED + REPLACED, random, original))
+        return tokens.scatter(1, chosen, torch.where(chosen_valid, replaced, original)), chosen, chosen_valid
 
 
 class MaskedWindows:
@@ -99,9 +99,9 @@ class MaskedWindows:
             yield self._batch(tokens, valid, *(torch.cat(parts) for parts in zip(*drawn, strict=True)))
 
     def _batch(
-        self, tokens: Tensor, valid: Tensor | None, masked: Tensor, chosen: Tensor, counted: Tensor
+        self, tokens: Tensor, valid: Tensor | None, masked: Tensor, chosen: Tensor, chosen_valid: Tensor
     ) -> MaskedBatch:
-        return MaskedBatch(masked, valid, chosen, tokens.gather(1, chosen), counted)
+        return MaskedBatch(masked, valid, chosen, tokens.gather(1, chosen), chosen_valid)
 
     def _framed(self, windows: WindowBatch) -> tuple[Tensor, Tensor | None]:
         """Start token, window, end token; then padding if the text ended within the window."""

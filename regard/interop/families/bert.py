@@ -24,13 +24,13 @@ def config(file: Settings, weights: Weights, architecture: str) -> BERT:
     if isinstance(head, MaskedLMHead) and feed is not GELU:
         raise file.error("hidden_act", file.data["hidden_act"], "bends the head too, and ours fills words with gelu")
     return BERT(
-        vocab=file.whole("vocab_size", 30522, VOCAB),
-        width=file.whole("hidden_size", 768, WIDTH),
-        layers=file.whole("num_hidden_layers", 12, LAYERS),
-        heads=file.whole("num_attention_heads", 12, HEADS),
-        segments=file.whole("type_vocab_size", 2, VOCAB),
-        position=Learned(file.whole("max_position_embeddings", 512, LENGTH)),
-        feed=feed(file.whole("intermediate_size", 3072, HIDDEN)),
+        vocab=file.integer("vocab_size", 30522, VOCAB),
+        width=file.integer("hidden_size", 768, WIDTH),
+        layers=file.integer("num_hidden_layers", 12, LAYERS),
+        heads=file.integer("num_attention_heads", 12, HEADS),
+        segments=file.integer("type_vocab_size", 2, VOCAB),
+        position=Learned(file.integer("max_position_embeddings", 512, LENGTH)),
+        feed=feed(file.integer("intermediate_size", 3072, HIDDEN)),
         norm=LayerNorm(file.eps("layer_norm_eps", 1e-12)),
         dropout=file.dropout("hidden_dropout_prob", 0.1),
         head=head,

@@ -16,16 +16,16 @@ from regard.parts.wiring import PreNorm
 
 def config(file: Settings, weights: Weights, architecture: str) -> GPT:
     file.only("scale_attn_by_inverse_layer_idx", False)
-    width = file.whole("n_embd", 768, WIDTH)
+    width = file.integer("n_embd", 768, WIDTH)
     feed = file.choice("activation_function", PLAIN, "gelu_new")
     return GPT(
-        vocab=file.whole("vocab_size", 50257, VOCAB),
+        vocab=file.integer("vocab_size", 50257, VOCAB),
         width=width,
-        layers=file.whole("n_layer", 12, LAYERS),
-        heads=file.whole("n_head", 12, HEADS),
+        layers=file.integer("n_layer", 12, LAYERS),
+        heads=file.integer("n_head", 12, HEADS),
         attention=Full() if file.flag("scale_attn_weights", True) else Full(scale=1.0),
-        position=Learned(file.whole("n_positions", 1024, LENGTH)),
-        feed=feed(file.maybe_whole("n_inner", HIDDEN) or 4 * width),
+        position=Learned(file.integer("n_positions", 1024, LENGTH)),
+        feed=feed(file.optional_integer("n_inner", HIDDEN) or 4 * width),
         norm=LayerNorm(file.eps("layer_norm_epsilon", 1e-5)),
         dropout=file.dropout("embd_pdrop", 0.1),
         tied=file.flag("tie_word_embeddings", True),

@@ -16,19 +16,19 @@ from regard.parts.wiring import PreNorm
 def config(file: Settings, weights: Weights, architecture: str) -> GPT:
     file.only("sliding_window", None)
     file.only("use_sliding_window", False)
-    heads = file.whole("num_attention_heads", 32, HEADS)
+    heads = file.integer("num_attention_heads", 32, HEADS)
     feed = file.choice("hidden_act", GATED, "silu")
-    length = file.whole("max_position_embeddings", 2048, LENGTH)
+    length = file.integer("max_position_embeddings", 2048, LENGTH)
     attend_bias, feed_bias = file.flag("attention_bias", False), file.flag("mlp_bias", False)
     return GPT(
-        vocab=file.whole("vocab_size", 32000, VOCAB),
-        width=file.whole("hidden_size", 4096, WIDTH),
-        layers=file.whole("num_hidden_layers", 32, LAYERS),
+        vocab=file.integer("vocab_size", 32000, VOCAB),
+        width=file.integer("hidden_size", 4096, WIDTH),
+        layers=file.integer("num_hidden_layers", 32, LAYERS),
         heads=heads,
-        kv_heads=file.maybe_whole("num_key_value_heads", HEADS) or heads,
-        head_size=file.maybe_whole("head_dim", WIDTH),
+        kv_heads=file.optional_integer("num_key_value_heads", HEADS) or heads,
+        head_size=file.optional_integer("head_dim", WIDTH),
         position=read_rotary(file, "rope_theta", length, turned=1.0),
-        feed=feed(file.whole("intermediate_size", 11008, HIDDEN)),
+        feed=feed(file.integer("intermediate_size", 11008, HIDDEN)),
         norm=RMSNorm(file.eps("rms_norm_eps", 1e-6)),
         dropout=0.0,
         bias=attend_bias,

@@ -15,20 +15,20 @@ def config(file: Settings, weights: Weights, architecture: str) -> Transformer:
         file.only(key, False)
     for key in ("static_position_embeddings", "is_encoder_decoder", "tie_word_embeddings"):
         file.only(key, True)
-    vocab = file.whole("vocab_size", 58101, VOCAB)
-    target_vocab = file.maybe_whole("decoder_vocab_size", VOCAB) or vocab
+    vocab = file.integer("vocab_size", 58101, VOCAB)
+    target_vocab = file.optional_integer("decoder_vocab_size", VOCAB) or vocab
     shared = file.flag("share_encoder_decoder_embeddings", True)
     if shared and target_vocab != vocab:
         raise file.error("decoder_vocab_size", target_vocab, f"is not vocab_size {vocab}, whose table it shares")
-    width = file.whole("d_model", 1024, WIDTH)
+    width = file.integer("d_model", 1024, WIDTH)
     feed = file.choice("activation_function", PLAIN, "gelu")
-    layers = file.whole("encoder_layers", 12, LAYERS)
+    layers = file.integer("encoder_layers", 12, LAYERS)
     return Transformer(
         vocab=vocab,
         target_vocab=None if shared else target_vocab,
         width=width,
         layers=layers,
-        decoder_layers=file.whole("decoder_layers", 12, LAYERS),
+        decoder_layers=file.integer("decoder_layers", 12, LAYERS),
         heads=_alike(file, "encoder_attention_heads", "decoder_attention_heads", 16, HEADS),
         position=Sinusoid(),
         feed=feed(_alike(file, "encoder_ffn_dim", "decoder_ffn_dim", 4096, HIDDEN)),
@@ -41,7 +41,7 @@ def config(file: Settings, weights: Weights, architecture: str) -> Transformer:
 
 
 def _alike(file: Settings, one: str, other: str, default: int, high: int) -> int:
-    first, second = file.whole(one, default, high), file.whole(other, default, high)
+    first, second = file.integer(one, default, high), file.integer(other, default, high)
     if first != second:
         raise file.error(other, second, f"is not {one} {first}: our encoder and decoder are made alike")
     return first

@@ -20,15 +20,15 @@ def config(file: Settings, weights: Weights, architecture: str) -> GPT:
     if file.flag("use_parallel_residual", True):
         raise file.error("use_parallel_residual", True, "is more than our parts can express")
     feed = file.choice("hidden_act", PLAIN, "gelu")
-    length = file.whole("max_position_embeddings", 2048, LENGTH)
+    length = file.integer("max_position_embeddings", 2048, LENGTH)
     attend_bias = file.flag("attention_bias", True)
     return GPT(
-        vocab=file.whole("vocab_size", 50432, VOCAB),
-        width=file.whole("hidden_size", 6144, WIDTH),
-        layers=file.whole("num_hidden_layers", 44, LAYERS),
-        heads=file.whole("num_attention_heads", 64, HEADS),
+        vocab=file.integer("vocab_size", 50432, VOCAB),
+        width=file.integer("hidden_size", 6144, WIDTH),
+        layers=file.integer("num_hidden_layers", 44, LAYERS),
+        heads=file.integer("num_attention_heads", 64, HEADS),
         position=read_rotary(file, "rotary_emb_base", length, turned=0.25),
-        feed=feed(file.whole("intermediate_size", 24576, HIDDEN)),
+        feed=feed(file.integer("intermediate_size", 24576, HIDDEN)),
         norm=LayerNorm(file.eps("layer_norm_eps", 1e-5)),
         dropout=file.dropout("hidden_dropout", 0.0),
         bias=attend_bias,

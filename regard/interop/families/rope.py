@@ -12,7 +12,7 @@ def read_rotary(file: Settings, base_key: str, length: int, turned: float) -> Ro
     new, old = file.part("rope_parameters"), file.part("rope_scaling")
     rope = old or new or Settings({}, file.where)  # in transformers, too, the older key wins
     kind = rope.choice("rope_type" if "rope_type" in rope.data else "type", KINDS, "default")
-    rope.asked |= {"type", "rope_type"}
+    rope.read_keys |= {"type", "rope_type"}
     base = rope.number("rope_theta", base, low=1.0, high=1e12)
     _whole_heads(file, rope, turned)
     rotary = Rotary(base, kind(rope, file, length))
@@ -35,8 +35,8 @@ def _stretch(rope: Settings, file: Settings, length: int) -> LinearScaling:
 
 def _stretch_slow(rope: Settings, file: Settings, length: int) -> Llama3Scaling:
     first = "original_max_position_embeddings"
-    learned = file.whole(first, None, LENGTH) if first in file.data else rope.whole(first, length, LENGTH)
-    rope.asked.add(first)
+    learned = file.integer(first, None, LENGTH) if first in file.data else rope.integer(first, length, LENGTH)
+    rope.read_keys.add(first)
     return Llama3Scaling(
         factor=rope.number("factor", None, low=1e-3, high=1e6),
         length=learned,

@@ -25,25 +25,25 @@ SHARED, HEAD = "shared.weight", "lm_head.weight"
 
 def config(file: Settings, weights: Weights, architecture: str) -> Transformer:
     file.only("is_encoder_decoder", True)
-    feed, bend = file.choice("feed_forward_proj", FEEDS, "relu")
-    file.only("dense_act_fn", bend)
+    feed, activation = file.choice("feed_forward_proj", FEEDS, "relu")
+    file.only("dense_act_fn", activation)
     file.only("is_gated_act", feed in (GeGLU, SwiGLU))
-    width = file.whole("d_model", 512, WIDTH)
-    layers = file.whole("num_layers", 6, LAYERS)
-    buckets = file.whole("relative_attention_num_buckets", 32, LENGTH, low=4)
+    width = file.integer("d_model", 512, WIDTH)
+    layers = file.integer("num_layers", 6, LAYERS)
+    buckets = file.integer("relative_attention_num_buckets", 32, LENGTH, low=4)
     # From version 5 on, transformers always writes that the head is tied: only the weights know.
     scaled = file.flag("scale_decoder_outputs", file.flag("tie_word_embeddings", True))
     tied = HEAD not in weights or (SHARED in weights and weights.same(HEAD, SHARED))
     return Transformer(
-        vocab=file.whole("vocab_size", 32128, VOCAB),
+        vocab=file.integer("vocab_size", 32128, VOCAB),
         width=width,
         layers=layers,
-        decoder_layers=file.maybe_whole("num_decoder_layers", LAYERS) or layers,
-        heads=file.whole("num_heads", 8, HEADS),
-        head_size=file.whole("d_kv", 64, WIDTH),
+        decoder_layers=file.optional_integer("num_decoder_layers", LAYERS) or layers,
+        heads=file.integer("num_heads", 8, HEADS),
+        head_size=file.integer("d_kv", 64, WIDTH),
         attention=Full(scale=1.0),
-        position=T5Bias(buckets, file.whole("relative_attention_max_distance", 128, LENGTH, low=buckets // 2 + 1)),
-        feed=feed(file.whole("d_ff", 2048, HIDDEN)),
+        position=T5Bias(buckets, file.integer("relative_attention_max_distance", 128, LENGTH, low=buckets // 2 + 1)),
+        feed=feed(file.integer("d_ff", 2048, HIDDEN)),
         norm=RMSNorm(file.eps("layer_norm_epsilon", 1e-6)),
         dropout=file.dropout("dropout_rate", 0.1),
         bias=False,

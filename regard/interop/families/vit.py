@@ -23,11 +23,11 @@ def config(file: Settings, weights: Weights, architecture: str) -> ViT:
         labels=len(file.labels()),
         image=_side(file, "image_size", 224),
         patch=_side(file, "patch_size", 16),
-        channels=file.whole("num_channels", 3, CHANNELS),
-        width=file.whole("hidden_size", 768, WIDTH),
-        layers=file.whole("num_hidden_layers", 12, LAYERS),
-        heads=file.whole("num_attention_heads", 12, HEADS),
-        feed=feed(file.whole("intermediate_size", 3072, HIDDEN)),
+        channels=file.integer("num_channels", 3, CHANNELS),
+        width=file.integer("hidden_size", 768, WIDTH),
+        layers=file.integer("num_hidden_layers", 12, LAYERS),
+        heads=file.integer("num_attention_heads", 12, HEADS),
+        feed=feed(file.integer("intermediate_size", 3072, HIDDEN)),
         norm=LayerNorm(file.eps("layer_norm_eps", 1e-12)),
         dropout=file.dropout("hidden_dropout_prob", 0.0),
         query_bias=None if file.flag("qkv_bias", True) else False,
@@ -40,8 +40,8 @@ def _side(file: Settings, key: str, default: int) -> int:
     if isinstance(sides, list):
         if len(sides) != 2 or sides[0] != sides[1]:
             raise file.error(key, sides, "is not square, as our patches are")
-        return Settings({key: sides[0]}, file.where).whole(key, default, PIXELS)
-    return file.whole(key, default, PIXELS)
+        return Settings({key: sides[0]}, file.where).integer(key, default, PIXELS)
+    return file.integer(key, default, PIXELS)
 
 
 def table(config: ViT) -> Table:

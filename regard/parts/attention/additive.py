@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.core.shapes import Keys, Output, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, AttentionConfig, Bias, everywhere, weigh
 from regard.parts.masks import Mask
 
@@ -14,7 +14,7 @@ from regard.parts.masks import Mask
 class Additive(AttentionConfig):
     hides_future = True
     takes_bias = True
-    looks_across = True
+    cross_attention = True
 
     def build(self, heads: int, head_size: int) -> "AdditiveAttention":
         return AdditiveAttention(heads, head_size)
@@ -27,12 +27,12 @@ class AdditiveAttention(Attention):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(heads, 1, 1, size) * size**-0.5)
 
-    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         return self.watch(q, k, v, mask, bias)[0]
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
-    ) -> tuple[Found, Pattern]:
+    ) -> tuple[Output, Pattern]:
         allowed, added = everywhere(q, k, mask, bias)
         scores = (torch.tanh(q[..., :, None, :] + k[..., None, :, :]) * self.weight).sum(-1)
         pattern = weigh(scores if added is None else scores + added, allowed)

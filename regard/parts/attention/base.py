@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core.config import Config
-from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.core.shapes import Keys, Output, Pattern, Queries, Values
 from regard.parts.masks import Allowed, Index, Mask
 
 
@@ -22,7 +22,7 @@ class Bias(Protocol):
 class AttentionConfig(Config):
     hides_future: ClassVar[bool]  # whether it can be causal
     takes_bias: ClassVar[bool]  # whether a position encoding may add to its scores
-    looks_across: ClassVar[bool]  # whether it can be cross-attention, where queries and keys are of different texts
+    cross_attention: ClassVar[bool]  # whether it can be cross-attention, where queries and keys are of different texts
 
     def build(self, heads: int, head_size: int) -> "Attention":
         raise NotImplementedError("abstract: a config builds its attention")
@@ -31,13 +31,13 @@ class AttentionConfig(Config):
 class Attention(nn.Module):
     """One signature for every variant. Fewer queries than keys are the last ones: a cache holds what came before."""
 
-    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         """What each query found, by the fastest way this variant knows."""
         raise NotImplementedError("abstract: an attention looks things up")
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
-    ) -> tuple[Found, Pattern]:
+    ) -> tuple[Output, Pattern]:
         """The same, with the pattern of weights that led to it."""
         raise NotImplementedError("abstract: an attention shows where it looked")
 

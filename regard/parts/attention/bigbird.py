@@ -15,7 +15,7 @@ from torch import Tensor
 from regard.core.compiling import constant_result
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
-from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.core.shapes import Keys, Output, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.blocks import attend_to_blocks
 from regard.parts.attention.full import FullAttention
@@ -31,7 +31,7 @@ class BigBird(AttentionConfig):
     seed: int = 0
     hides_future = True
     takes_bias = True
-    looks_across = False
+    cross_attention = False
 
     def __post_init__(self) -> None:
         at_least(1, block=self.block, window=self.window)
@@ -49,24 +49,24 @@ class BigBirdAttention(Attention):
         self.config = config
         self.full = FullAttention(size**-0.5)
 
-    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         block, length = self.config.block, k.shape[-2]
         blocks = -(-length // block)
         rule, causal = self._rule(length, mask)
         if q.shape[-2] != length or blocks <= self.config.window + self.config.globals:
             return self.full(q, k, v, rule, bias)
         table = seen_blocks(self.config, blocks, causal).to(q.device)  # says all that BigBird's own rule would
-        found = attend_to_blocks(q, k, v, table, block, self.full.scale, mask, bias)
+        output = attend_to_blocks(q, k, v, table, block, self.full.scale, mask, bias)
         if causal or not self.config.globals:
-            return found
+            return output
         first = q[..., : self.config.globals * block, :]  # queries of the global blocks see every key
         early = length - first.shape[-2]
         seeing_all = self.full(first, k, v, mask and Earlier(mask, early), bias and Earlier(bias, early))
-        return torch.cat([seeing_all, found[..., first.shape[-2] :, :]], -2)
+        return torch.cat([seeing_all, output[..., first.shape[-2] :, :]], -2)
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
-    ) -> tuple[Found, Pattern]:
+    ) -> tuple[Output, Pattern]:
         return self.full.watch(q, k, v, self._rule(k.shape[-2], mask)[0], bias)
 
     def _rule(self, length: int, mask: Mask | None) -> tuple[Mask | None, bool]:
@@ -81,8 +81,8 @@ class Earlier(Mask):
         self.rule: Any = rule
         self.by = by
 
-    def at(self, *asked: Tensor) -> Tensor:
-        *q, query, key = asked  # a bias is asked with the queries too
+    def at(self, *index: Tensor) -> Tensor:
+        *q, query, key = index  # a bias is asked with the queries too
         return self.rule.at(*q, query - self.by, key)
 
 

@@ -13,12 +13,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.core.shapes import Found, Keys, Queries, Values
+from regard.core.shapes import Keys, Output, Queries, Values
 from regard.parts.attention.base import Bias, hide
 from regard.parts.masks import Mask
 
 Table = Int[Tensor, "rows slots"]  # which key blocks each query block looks at; -1: an unused slot
-Asking = Float[Tensor, "batch rows block heads size"]  # the query blocks, one to a row of the table
+QueryBlocks = Float[Tensor, "batch rows block heads size"]  # the query blocks, one to a row of the table
 Blocks = Float[Tensor, "batch blocks block heads size"]  # the key blocks, or the value blocks
 Seen = Float[Tensor, "batch rows seen heads size"]  # keys or values gathered for each query block
 Terms = Bool[Tensor, "..."] | Float[Tensor, "..."]  # batch or 1, blocks, heads or 1, query or 1, key
@@ -29,7 +29,7 @@ FEW = 1 << 20  # gathered numbers for one group of query blocks then: enough to 
 
 def attend_to_blocks(
     q: Queries, k: Keys, v: Values, table: Table, block: int, scale: float, mask: Mask | None, bias: Bias | None
-) -> Found:
+) -> Output:
     """Queries count from 0, whatever their number; keys that the table does not list are never read."""
     (batch, heads, queries, size), keys = q.shape, k.shape[-2]
     blocks, slots = table.shape
@@ -44,18 +44,18 @@ def attend_to_blocks(
     if blocks * seen > MUCH and not followed:
         few = max(1, FEW // seen)
     places = zip(query.split(few), key.split(few), real.split(few), strict=True)
-    terms = [(own[None] if mask is None else own & mask.at(a, b))[:, :, None] for a, b, own in places]
+    terms = [(valid[None] if mask is None else valid & mask.at(a, b))[:, :, None] for a, b, valid in places]
 
     q, k, v = _cut(q, block), _cut(k, block), _cut(v, block)
     if bias is not None:
         added = bias.at(q.movedim(3, 1), query, key).expand(-1, heads, -1, -1, -1)
         terms = [hide(added.movedim(1, 2), terms[0])]
     if len(terms) == 1:
-        found = _look(q, _gather(k, table), _gather(v, table), terms[0], scale)
+        output = _attend(q, _gather(k, table), _gather(v, table), terms[0], scale)
     else:
         few_at_a_time: Callable[..., Tensor] = FewAtATime.apply
-        found = few_at_a_time(q, k, v, table, terms, scale)
-    return found.flatten(1, 2)[:, :queries].transpose(1, 2)
+        output = few_at_a_time(q, k, v, table, terms, scale)
+    return output.flatten(1, 2)[:, :queries].transpose(1, 2)
 
 
 def _cut(x: Float[Tensor, "batch heads length size"], block: int) -> Blocks:
@@ -69,36 +69,42 @@ def _gather(x: Blocks, table: Table) -> Seen:
     return x.index_select(1, table.clamp(min=0).flatten()).unflatten(1, table.shape).flatten(2, 3)
 
 
-def _look(q: Asking, k: Seen, v: Seen, terms: Terms, scale: float) -> Asking:
+def _attend(q: QueryBlocks, k: Seen, v: Seen, terms: Terms, scale: float) -> QueryBlocks:
     terms = terms.expand(len(q), -1, -1, -1, -1).flatten(0, 1)
-    asked, keys, values = (x.flatten(0, 1).transpose(1, 2) for x in (q, k, v))
-    found = F.scaled_dot_product_attention(asked, keys, values, attn_mask=terms, scale=scale)
-    return found.transpose(1, 2).unflatten(0, q.shape[:2])
+    queries, keys, values = (x.flatten(0, 1).transpose(1, 2) for x in (q, k, v))
+    output = F.scaled_dot_product_attention(queries, keys, values, attn_mask=terms, scale=scale)
+    return output.transpose(1, 2).unflatten(0, q.shape[:2])
 
 
 class FewAtATime(torch.autograd.Function):
     """A few query blocks look at a time. Nothing gathered is kept: the way back gathers and looks once more."""
 
     @staticmethod
-    def forward(ctx: Any, q: Asking, k: Blocks, v: Blocks, table: Table, terms: list[Terms], scale: float) -> Asking:
+    def forward(
+        ctx: Any, q: QueryBlocks, k: Blocks, v: Blocks, table: Table, terms: list[Terms], scale: float
+    ) -> QueryBlocks:
         ctx.save_for_backward(q, k, v, table)
         ctx.terms, ctx.scale = terms, scale
         few = terms[0].shape[1]
         groups = zip(q.split(few, 1), table.split(few), terms, strict=True)
-        return torch.cat([_look(own, _gather(k, rows), _gather(v, rows), some, scale) for own, rows, some in groups], 1)
+        return torch.cat(
+            [_attend(queries, _gather(k, rows), _gather(v, rows), some, scale) for queries, rows, some in groups], 1
+        )
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Asking) -> tuple[Any, ...]:
+    def backward(ctx: Any, grad: QueryBlocks) -> tuple[Any, ...]:
         q, k, v, table = ctx.saved_tensors
         to_q, to_k, to_v = (torch.zeros(x.shape, dtype=x.dtype, device=x.device) for x in (q, k, v))
         few = ctx.terms[0].shape[1]
         groups = zip(q.split(few, 1), table.split(few), ctx.terms, grad.split(few, 1), to_q.split(few, 1), strict=True)
-        for own, rows, some, wanted, into in groups:
+        for queries, rows, some, wanted, into in groups:
             with torch.enable_grad():
-                own, keys, values = (x.detach().requires_grad_() for x in (own, _gather(k, rows), _gather(v, rows)))
-                found = _look(own, keys, values, some, ctx.scale)
-            for_q, for_k, for_v = torch.autograd.grad(found, (own, keys, values), wanted.to(found.dtype))
+                queries, keys, values = (
+                    x.detach().requires_grad_() for x in (queries, _gather(k, rows), _gather(v, rows))
+                )
+                output = _attend(queries, keys, values, some, ctx.scale)
+            for_q, for_k, for_v = torch.autograd.grad(output, (queries, keys, values), wanted.to(output.dtype))
             into.copy_(for_q)
             _give_back(for_k, rows, to_k)
             _give_back(for_v, rows, to_v)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError, at_least
-from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.core.shapes import Keys, Output, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.full import FullAttention
 from regard.parts.masks import Allowed, Causal, Index, Mask
@@ -22,7 +22,7 @@ class Compressed(AttentionConfig):
     stride: int = 3  # keys to a slot
     hides_future = True
     takes_bias = False
-    looks_across = False
+    cross_attention = False
 
     def __post_init__(self) -> None:
         at_least(1, stride=self.stride)
@@ -43,13 +43,13 @@ class CompressedAttention(Attention):
         self.first_value = nn.Parameter(torch.zeros(heads, 1, size))
         self.slots = FullAttention(size**-0.5)
 
-    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         slots = self._compress(q, k, v, mask, bias)
         if type(mask) is Causal and q.shape[-2] == k.shape[-2]:
-            return self._look_at_complete(q, *slots[:2])
+            return self._attend_to_complete(q, *slots[:2])
         return self.slots(q, *slots)
 
-    def _look_at_complete(self, q: Queries, keys: Tensor, values: Tensor) -> Found:
+    def _attend_to_complete(self, q: Queries, keys: Tensor, values: Tensor) -> Output:
         """The same by the fused kernel, which builds no mask.
 
         A query that comes after n·stride keys sees the slots 0 to n. So one query out of every stride is a causal text
@@ -60,13 +60,13 @@ class CompressedAttention(Attention):
         q = F.pad(q, (0, 0, 1, count * self.stride - length - 1))  # a query counts the keys up to itself: from 1
         texts = q.unflatten(-2, (count, self.stride)).transpose(-2, -3)
         seen = (x[..., None, :count, :].expand(-1, -1, self.stride, -1, -1).flatten(1, 2) for x in (keys, values))
-        found = self.slots(texts.flatten(1, 2), *seen, Causal())
-        found = found.unflatten(1, (heads, self.stride)).transpose(-2, -3).flatten(2, 3)
-        return found[..., 1 : length + 1, :]
+        output = self.slots(texts.flatten(1, 2), *seen, Causal())
+        output = output.unflatten(1, (heads, self.stride)).transpose(-2, -3).flatten(2, 3)
+        return output[..., 1 : length + 1, :]
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
-    ) -> tuple[Found, Pattern]:
+    ) -> tuple[Output, Pattern]:
         return self.slots.watch(q, *self._compress(q, k, v, mask, bias))
 
     def _compress(

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.core.config import Config
-from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.core.shapes import Keys, Output, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, AttentionConfig, Bias, everywhere, hide, weigh
 from regard.parts.masks import Causal, Mask
 
@@ -33,7 +33,7 @@ class Full(AttentionConfig):
     scale: float | ScalableSoftmax | None = None  # of the scores; None: one over the square root of the head size
     hides_future = True
     takes_bias = True
-    looks_across = True
+    cross_attention = True
 
     def build(self, heads: int, head_size: int) -> "FullAttention":
         if isinstance(self.scale, ScalableSoftmax):
@@ -47,7 +47,7 @@ class FullAttention(Attention):
         self.scale = scale
         self.log_scale = nn.Parameter(torch.ones(scalable_heads, 1, 1)) if scalable_heads else None
 
-    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         q = self._scaled(q, k, mask)
         if q.dtype == torch.bfloat16 and q.device.type == "cpu" and torch.is_grad_enabled():
             # The fused kernel's way back is slow in bfloat16 on a processor: plain products are quicker where the
@@ -55,10 +55,10 @@ class FullAttention(Attention):
             if mask is None and bias is None and q.shape[:-1].numel() * k.shape[-2] <= PLAIN:
                 return torch.softmax((q * self.scale) @ k.transpose(-2, -1), -1) @ v
             with torch.autocast("cpu", enabled=False):
-                return self._look(q.float(), k.float(), v.float(), mask, bias).to(q.dtype)
-        return self._look(q, k, v, mask, bias)
+                return self._attend(q.float(), k.float(), v.float(), mask, bias).to(q.dtype)
+        return self._attend(q, k, v, mask, bias)
 
-    def _look(self, q: Queries, k: Keys, v: Values, mask: Mask | None, bias: Bias | None) -> Found:
+    def _attend(self, q: Queries, k: Keys, v: Values, mask: Mask | None, bias: Bias | None) -> Output:
         if bias is None and type(mask) is Causal:
             if q.shape[-2] == k.shape[-2]:
                 return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.scale)
@@ -70,7 +70,7 @@ class FullAttention(Attention):
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
-    ) -> tuple[Found, Pattern]:
+    ) -> tuple[Output, Pattern]:
         q = self._scaled(q, k, mask)
         allowed, added = everywhere(q, k, mask, bias)
         scores: Tensor = q @ k.transpose(-2, -1) * self.scale

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError, at_least, at_most
-from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.core.shapes import Keys, Output, Pattern, Queries, Values
 from regard.core.sizes import MAX_LENGTH
 from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.full import FullAttention
@@ -22,7 +22,7 @@ class Linformer(AttentionConfig):
     length: int = 512  # the longest sequence it can fold
     hides_future = False
     takes_bias = False
-    looks_across = False
+    cross_attention = False
 
     def __post_init__(self) -> None:
         at_least(1, slots=self.slots, length=self.length)
@@ -39,12 +39,12 @@ class LinformerAttention(Attention):
         self.fold_values = nn.Parameter(torch.randn(slots, length) * slots**-0.5)
         self.slots = FullAttention(size**-0.5)
 
-    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         return self.slots(q, *self._fold(k, v, mask, bias))
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
-    ) -> tuple[Found, Pattern]:
+    ) -> tuple[Output, Pattern]:
         return self.slots.watch(q, *self._fold(k, v, mask, bias))
 
     def _fold(self, k: Keys, v: Values, mask: Mask | None, bias: Bias | None) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from regard.core.errors import at_least
-from regard.core.shapes import Found, Keys, Pattern, Queries, Values
+from regard.core.shapes import Keys, Output, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.blocks import attend_to_blocks
 from regard.parts.attention.full import FullAttention
@@ -17,7 +17,7 @@ class Window(AttentionConfig):
     reach: int = 64  # a query sees itself and reach - 1 keys to either side
     hides_future = True
     takes_bias = True
-    looks_across = False
+    cross_attention = False
 
     def __post_init__(self) -> None:
         at_least(1, reach=self.reach)
@@ -32,17 +32,17 @@ class WindowAttention(Attention):
         self.reach = reach
         self.full = FullAttention(size**-0.5)
 
-    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Found:
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         near = join(mask, Nearby(self.reach))
         if q.shape[-2] != k.shape[-2] or q.shape[-2] <= self.reach:
             return self.full(q, k, v, near, bias)
-        own = torch.arange(-(-q.shape[-2] // self.reach), device=q.device)
-        sides = [own - 1, own] if mask is not None and mask.hides_future else [own - 1, own, own + 1]
+        blocks = torch.arange(-(-q.shape[-2] // self.reach), device=q.device)
+        sides = [blocks - 1, blocks] if mask is not None and mask.hides_future else [blocks - 1, blocks, blocks + 1]
         table = torch.stack(sides, 1)
-        table = table.masked_fill(table >= len(own), -1)
+        table = table.masked_fill(table >= len(blocks), -1)
         return attend_to_blocks(q, k, v, table, self.reach, self.full.scale, near, bias)
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None
-    ) -> tuple[Found, Pattern]:
+    ) -> tuple[Output, Pattern]:
         return self.full.watch(q, k, v, join(mask, Nearby(self.reach)), bias)

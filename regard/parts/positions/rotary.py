@@ -46,8 +46,8 @@ class Llama3Scaling(ScalingConfig):
 
     def slow(self, rates: Tensor) -> Tensor:
         rounds = self.length * rates / (2 * math.pi)
-        kept = ((rounds - self.low) / (self.high - self.low)).clamp(0, 1)
-        return (1 - kept) * rates / self.factor + kept * rates
+        unscaled = ((rounds - self.low) / (self.high - self.low)).clamp(0, 1)
+        return (1 - unscaled) * rates / self.factor + unscaled * rates
 
 
 Scaling = LinearScaling | Llama3Scaling

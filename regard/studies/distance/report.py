@@ -12,22 +12,22 @@ Accuracies = Mapping[str, Mapping[int, Sequence[float]]]  # by model and distanc
 
 
 def report_distance(
-    folder: Path, accuracies: Accuracies, costs: Sequence[Mapping[str, Any]], steps: int, chance: float
+    folder: Path, accuracies: Accuracies, costs: Sequence[Mapping[str, Any]], steps: int, guessing: float
 ) -> None:
     """`chance` is the accuracy of guessing."""
     blocks: list[Block] = [command(), Heading("Recall by distance")]
-    blocks += [Paragraph(_task(steps, chance, accuracies)), _recall_figure(accuracies), _recall_table(accuracies)]
+    blocks += [Paragraph(_task(steps, guessing, accuracies)), _recall_figure(accuracies), _recall_table(accuracies)]
     blocks += [Heading("Cost by length"), Paragraph(COSTS), _cost_figure(costs), _cost_table(costs)]
     write_report(folder, "Distance: recurrence and attention", blocks)
 
 
-def _task(steps: int, chance: float, accuracies: Accuracies) -> str:
+def _task(steps: int, guessing: float, accuracies: Accuracies) -> str:
     seeds = len(next(iter(next(iter(accuracies.values())).values())))
     mean = f", the mean of {seeds} seeds" if seeds > 1 else ""
     return (
         "One letter in the middle of a random text is marked, and the model must name it after reading the text. The "
         f"distance is the number of letters between it and either end. Every model trains for {steps:,} steps of 32 "
-        f"new texts; the plot shows the accuracy on 200 others{mean}. Guessing gives {chance:.1%}."
+        f"new texts; the plot shows the accuracy on 200 others{mean}. Guessing gives {guessing:.1%}."
     )
 
 

@@ -20,10 +20,10 @@ Shares = dict[str, tuple[Tensor, float]]  # by role: the share of every head, an
 def hide_targets(network: NPTPredictor) -> CellBatch:
     """The context rows of a fitted network, some of them with a hidden target."""
     cells = network.table.cells[network.context_rows][None]
-    asked = torch.zeros_like(cells, dtype=torch.bool)
-    asked[0, :QUERY_ROWS, -1] = ~cells[0, :QUERY_ROWS, -1].isnan()
+    queried = torch.zeros_like(cells, dtype=torch.bool)
+    queried[0, :QUERY_ROWS, -1] = ~cells[0, :QUERY_ROWS, -1].isnan()
     truth = cells.nan_to_num(0.0)
-    return CellBatch(truth.masked_fill(asked, 0.0), cells.isnan() | asked, asked, truth, features=0.0)
+    return CellBatch(truth.masked_fill(queried, 0.0), cells.isnan() | queried, queried, truth, features=0.0)
 
 
 def with_duplicates(batch: CellBatch) -> tuple[CellBatch, Indices, Indices]:

@@ -38,11 +38,11 @@ class Countable(Protocol):
 @dataclass(frozen=True)
 class ParameterCount:
     embedding: int  # token, bigram and position embeddings, and the output head
-    rest: int  # the N of scaling laws
+    other: int  # the N of scaling laws
 
     @property
     def total(self) -> int:
-        return self.embedding + self.rest
+        return self.embedding + self.other
 
 
 def count_parameters(config: Model) -> ParameterCount:

@@ -168,7 +168,7 @@ def _counts(job: Job) -> tuple[int, int, float]:
     """Parameters without embeddings, tokens, and FLOPs of a run."""
     training, length = job.plan.training, job.plan.data.length
     tokens = (training.steps or 0) * training.batch_size * length
-    return count_parameters(job.plan.model).rest, tokens, training_flops(job.plan.model, length, tokens)
+    return count_parameters(job.plan.model).other, tokens, training_flops(job.plan.model, length, tokens)
 
 
 def _points(jobs: list[Job], outcomes: Mapping[str, Outcome]) -> dict[str, Point]:

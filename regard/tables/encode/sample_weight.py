@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError
 
-MOST_REPEATS = 8  # total rows over original rows; beyond, integer weights are treated as relative
+MAX_REPEATS = 8  # total rows over original rows; beyond, integer weights are treated as relative
 
 
 def repeat_rows(count: int, sample_weight: Any, seed: int) -> Tensor:
@@ -27,9 +27,9 @@ def repeat_rows(count: int, sample_weight: Any, seed: int) -> Tensor:
     if not weights.any():
         raise ConfigError("sample_weight: every weight is zero, so no row is left to learn from")
     integer = bool((weights == weights.round()).all() and weights.max() < 2**31)
-    if integer and weights.sum() > MOST_REPEATS * count:  # weights of 100 and 200 mean the same as 1 and 2
+    if integer and weights.sum() > MAX_REPEATS * count:  # weights of 100 and 200 mean the same as 1 and 2
         weights = weights / np.gcd.reduce(weights.astype(np.int64))
-        integer = weights.sum() <= MOST_REPEATS * count
+        integer = weights.sum() <= MAX_REPEATS * count
     relative = weights / weights.max()  # dividing by the sum of tiny weights would overflow
     expected = weights if integer else relative * (count / relative.sum())
     uniform = np.random.default_rng(seed).random(count)

@@ -14,7 +14,7 @@ from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.frames import as_frame
 
 KNOTS = 512  # of a quantile transform
-MOST_CLASSES = 1000
+MAX_CLASSES = 1000
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Classes:
         except TypeError:  # text and numbers have no common order
             types = sorted({type(label).__name__ for label in y})
             raise ConfigError(f"y: mixes labels of several types ({', '.join(types)}); write all as text") from None
-        if len(labels) > MOST_CLASSES:
+        if len(labels) > MAX_CLASSES:
             raise ConfigError(
-                f"y: has {len(labels):,} classes, more than the {MOST_CLASSES:,} that are supported; if they are "
+                f"y: has {len(labels):,} classes, more than the {MAX_CLASSES:,} that are supported; if they are "
                 "numbers, use NPTRegressor"
             )
         return cls(labels), torch.from_numpy(codes.reshape(-1)).float()

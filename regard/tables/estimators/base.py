@@ -129,7 +129,7 @@ class TableEstimator(BaseEstimator):
         indices, first, inverse = np.unique(self.rows_.numpy(), return_index=True, return_inverse=True)
         known, same = table.values.numpy()[first], torch.from_numpy(inverse.reshape(-1))
         names = [column.name for column in self.columns_.columns]
-        found = []
+        evidence = []
         with threads(self.n_jobs):
             by_column = column_weights(predictor, values, self.columns_.positions(), table.classes)
             by_row = (row for part in values.split(ROWS_PER_PASS) for row in predictor.row_weights(part))
@@ -143,8 +143,8 @@ class TableEstimator(BaseEstimator):
                 rows.insert(0, "weight", weights.double().numpy()[largest], allow_duplicates=True)
                 columns = pd.Series(column.double().numpy(), index=names, name="weight").sort_values(ascending=False)
                 count = int((weights > 0).sum())
-                found.append(Evidence(prediction, rows, columns, count, predictor.attends_to_labels))
-        return found
+                evidence.append(Evidence(prediction, rows, columns, count, predictor.attends_to_labels))
+        return evidence
 
     def _check(self, unlabelled: Any) -> None:
         if self.mode not in get_args(Mode):

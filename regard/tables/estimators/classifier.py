@@ -17,15 +17,15 @@ class NPTClassifier(ClassifierMixin, TableEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, unlabelled: Any = None) -> "NPTClassifier":
         columns = target_columns(y)
-        found = [Classes.fit(column) for column in columns]
+        encoded = [Classes.fit(column) for column in columns]
         for name, column in zip(target_names(y, len(columns)), columns, strict=True):
             try:
                 check_classification_targets(column)
             except ValueError as error:
                 raise ConfigError(f"y, {name!r}: {error}" if name else f"y: {error}") from None
-        self.multi_output_ = len(found) > 1
-        self.classes_ = [classes.labels for classes, _ in found] if self.multi_output_ else found[0][0].labels
-        self._fit(X, y, [(codes, len(classes.labels)) for classes, codes in found], sample_weight, unlabelled)
+        self.multi_output_ = len(encoded) > 1
+        self.classes_ = [classes.labels for classes, _ in encoded] if self.multi_output_ else encoded[0][0].labels
+        self._fit(X, y, [(codes, len(classes.labels)) for classes, codes in encoded], sample_weight, unlabelled)
         return self
 
     def predict_proba(self, X: Any) -> Any:

@@ -24,8 +24,8 @@ from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.pretrained import pretrained_model
 from regard.tables.threads import threads
 
-MOST_CATEGORIES = 100  # of a column, the most frequent ones, that can be imputed
-MOST_PREDICTORS = 4  # that are cached: each holds the encoded table
+MAX_CATEGORIES = 100  # of a column, the most frequent ones, that can be imputed
+MAX_PREDICTORS = 4  # that are cached: each holds the encoded table
 
 
 class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -125,7 +125,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             else:
                 known = ~target.isnan()
             table = EncodedTable(self.values_[known][:, others], category, target[known], classes)
-            if len(self._predictors) >= MOST_PREDICTORS:
+            if len(self._predictors) >= MAX_PREDICTORS:
                 self._predictors.pop(next(iter(self._predictors)))  # the oldest
             self._predictors[place] = InContextPredictor(self.model_, table, Members(self.members), self.seed_)
         return self._predictors[place]
@@ -134,7 +134,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """The codes of a column's most frequent categories, ascending."""
         codes = self.values_[:, self.columns_.positions()[place][0]]
         distinct, counts = codes[~codes.isnan()].unique(return_counts=True)
-        return distinct[counts.argsort(descending=True, stable=True)[:MOST_CATEGORIES]].sort().values
+        return distinct[counts.argsort(descending=True, stable=True)[:MAX_CATEGORIES]].sort().values
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, for `regard.load`. It contains the training rows."""

@@ -16,14 +16,14 @@ from regard.parts.taps import listen
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import Member, context_size, draw_member
 from regard.tables.network.in_context_loss import smooth_probabilities
-from regard.tables.network.local_context import MOST_CLUSTERS, Clusters, find_clusters
+from regard.tables.network.local_context import MAX_CLUSTERS, Clusters, find_clusters
 
 CELLS_PER_PASS = 60_000  # of query rows, which bounds memory
-MOST_CONTEXTS = 24  # encoded contexts that are kept
+MAX_CONTEXTS = 24  # encoded contexts that are kept
 BLOCK = 64  # least number of query rows of a pass
 GLOBAL = -1  # the context of the whole table, in place of the number of a cluster
 LOCAL_MEMBER = 1  # the member that uses local context
-MOST_CLUSTERED = 20_000  # rows that are clustered
+MAX_CLUSTERED = 20_000  # rows that are clustered
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class InContextPredictor:
                 if cluster == GLOBAL
                 else self._local_context(member, self._cluster_rows(number, cluster))
             )
-            if len(self._contexts) >= max(MOST_CONTEXTS, len(self.members) + MOST_CLUSTERS):
+            if len(self._contexts) >= max(MAX_CONTEXTS, len(self.members) + MAX_CLUSTERS):
                 self._contexts.pop(next(iter(self._contexts)))
         self._contexts[number, cluster] = context
         return context
@@ -186,10 +186,10 @@ class InContextPredictor:
     def _clusters_of(self, number: int) -> Clusters:
         if number not in self._clusters:
             count = len(self.table.values)
-            some = torch.linspace(0, count - 1, min(count, MOST_CLUSTERED)).round().long()
+            some = torch.linspace(0, count - 1, min(count, MAX_CLUSTERED)).round().long()
             states = self._row_states(number, self.table.values[some])
-            found = find_clusters(states, context_size(self.table) * 2 // 3, seed_for("near", number))
-            self._clusters[number] = replace(found, rows=some[found.rows])
+            clusters = find_clusters(states, context_size(self.table) * 2 // 3, seed_for("near", number))
+            self._clusters[number] = replace(clusters, rows=some[clusters.rows])
         return self._clusters[number]
 
     def _row_states(self, number: int, values: Tensor) -> Float[Tensor, "row width"]:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 ROUNDS = 6  # of k-means
-MOST_CLUSTERS = 8  # each needs a forward pass over its context
+MAX_CLUSTERS = 8  # each needs a forward pass over its context
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Clusters:
 def find_clusters(states: Float[Tensor, "row width"], near: int, seed: int) -> Clusters:
     """Clusters by k-means, each with its `near` nearest rows.
 
-    There are twice as many as would partition the rows, so that they overlap, but at most `MOST_CLUSTERS`.
+    There are twice as many as would partition the rows, so that they overlap, but at most `MAX_CLUSTERS`.
     """
-    count = max(2, min(MOST_CLUSTERS, 2 * len(states) // near))
+    count = max(2, min(MAX_CLUSTERS, 2 * len(states) // near))
     centers = states[torch.randperm(len(states), generator=torch.Generator().manual_seed(seed))[:count]]
     for _ in range(ROUNDS):
         cluster = torch.cdist(states, centers).argmin(1)

@@ -15,8 +15,8 @@ from regard.tables.encode.column import Column, ColumnKind
 from regard.tables.encode.columns import Columns
 from regard.tables.persist.schema import Section, Tensors, shown
 
-MOST_COLUMNS = 1_000_000
-MOST_DAYS = 10_000_000  # of a date from 1970
+MAX_COLUMNS = 1_000_000
+MAX_DAYS = 10_000_000  # of a date from 1970
 
 
 def read_columns(path: Path, imputer: bool) -> tuple[Columns, list[np.ndarray]]:
@@ -30,7 +30,7 @@ def read_columns(path: Path, imputer: bool) -> tuple[Columns, list[np.ndarray]]:
 
 def parse_columns(section: Section) -> Columns:
     named = section.boolean("named")
-    columns = Columns(tuple(_read_column(one) for one in section.sections("columns", 1, MOST_COLUMNS)), named)
+    columns = Columns(tuple(_read_column(one) for one in section.sections("columns", 1, MAX_COLUMNS)), named)
     names = [column.name for column in columns.columns]
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
@@ -41,7 +41,7 @@ def parse_columns(section: Section) -> Columns:
 def read_imputer_labels(section: Section, columns: Columns) -> list[np.ndarray]:
     """The categories of each column as the table spells them; none for other kinds."""
     count = len(columns.columns)
-    found = []
+    categories = []
     for number, (labels, column) in enumerate(zip(section.items("labels", count, count), columns.columns, strict=True)):
         each = Section(section.file, {"labels": labels}, f"labels[{number}]").items("labels")
         if len(each) != len(column.categories):
@@ -49,8 +49,8 @@ def read_imputer_labels(section: Section, columns: Columns) -> list[np.ndarray]:
         for label in each:
             if not isinstance(label, (str, bool, int, float)):
                 raise section.error(f"labels[{number}]", f"must hold text, booleans or numbers, not {shown(label)}")
-        found.append(np.array([*each, None], dtype=object)[:-1])
-    return found
+        categories.append(np.array([*each, None], dtype=object)[:-1])
+    return categories
 
 
 def _read_column(section: Section) -> Column:
@@ -87,6 +87,6 @@ def check_cells(table: Tensors, columns: Columns) -> Tensor:
             wrong = (known < 0) | (known > len(column.categories)) | (known != known.round())
             if wrong.any():
                 raise table.error("values", f"column {shown(column.name)} holds codes of no category")
-        elif column.kind == "date" and (known.abs() > MOST_DAYS).any():
+        elif column.kind == "date" and (known.abs() > MAX_DAYS).any():
             raise table.error("values", f"column {shown(column.name)} holds dates out of range")
     return values

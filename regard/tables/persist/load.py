@@ -17,7 +17,7 @@ from regard.store import COLUMNS, CONFIG, TABLE, WEIGHTS, read_config
 from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.table import EncodedTable
-from regard.tables.encode.target import MOST_CLASSES
+from regard.tables.encode.target import MAX_CLASSES
 from regard.tables.ensemble import Ensemble
 from regard.tables.estimators.base import Mode
 from regard.tables.estimators.classifier import NPTClassifier
@@ -32,11 +32,11 @@ from regard.tables.predictor import Predictor
 
 Estimator = NPTClassifier | NPTRegressor
 ESTIMATORS = {"NPTClassifier": NPTClassifier, "NPTRegressor": NPTRegressor, "NPTImputer": NPTImputer}
-MOST_MEMBERS = 256
-MOST_NETWORKS = 64
-MOST_TARGETS = 1000
-MOST_CONFIG = 16_000_000  # bytes of config.yaml
-MOST_SEED = 2**32 - 1
+MAX_MEMBERS = 256
+MAX_NETWORKS = 64
+MAX_TARGETS = 1000
+MAX_CONFIG = 16_000_000  # bytes of config.yaml
+MAX_SEED = 2**32 - 1
 ROW_LIMIT = 2**53
 DTYPES = re.compile(r"object|str|bool|u?int(8|16|32|64)|float(16|32|64)|datetime64\[(Y|M|D|h|m|s|ms|us|ns)\]")
 
@@ -54,8 +54,8 @@ _LABEL_TYPES: dict[str, tuple[type, ...]] = {
 
 def load(path: Path) -> Estimator | NPTImputer:
     """A fitted estimator from its folder."""
-    if (path / CONFIG).is_file() and (path / CONFIG).stat().st_size > MOST_CONFIG:
-        raise UserError(f"{path / CONFIG}: is larger than {MOST_CONFIG:,} bytes")
+    if (path / CONFIG).is_file() and (path / CONFIG).stat().st_size > MAX_CONFIG:
+        raise UserError(f"{path / CONFIG}: is larger than {MAX_CONFIG:,} bytes")
     config = Section(path / CONFIG, read_config(path))
     kind = config.choice("estimator", list(ESTIMATORS))
     config.text("regard", 100)
@@ -94,9 +94,9 @@ def _load_tensors(path: Path) -> dict[str, Tensor]:
 
 def _settings(section: Section, columns: Columns, supervised: bool = False) -> dict[str, Any]:
     settings: dict[str, Any] = {
-        "members": section.integer("members", 1, MOST_MEMBERS),
+        "members": section.integer("members", 1, MAX_MEMBERS),
         "weights": section.optional_text("weights"),
-        "random_state": section.integer("random_state", 0, MOST_SEED),
+        "random_state": section.integer("random_state", 0, MAX_SEED),
     }
     kinds = section.value("kinds")
     if kinds is not None:
@@ -124,7 +124,7 @@ def _load_imputer(
     imputer.columns_, imputer.labels_ = columns, labels
     imputer.n_features_in_ = len(columns.columns)
     name_features(imputer, columns)
-    imputer.seed_ = config.integer("seed", 0, MOST_SEED)
+    imputer.seed_ = config.integer("seed", 0, MAX_SEED)
     imputer.values_ = check_cells(table, columns)
     for column, places in zip(columns.columns, columns.positions(), strict=True):
         if column.filled and imputer.values_[:, places[0]].isnan().all():
@@ -139,13 +139,13 @@ def _load_estimator(estimator: Estimator, config: Section, columns: Columns, tab
     estimator.columns_ = columns
     estimator.n_features_in_ = len(columns.columns)
     name_features(estimator, columns)
-    estimator.seed_ = config.integer("seed", 0, MOST_SEED)
+    estimator.seed_ = config.integer("seed", 0, MAX_SEED)
     values = check_cells(table, columns)
     category = table.read("category", torch.bool, (values.shape[1],))
     if category.tolist() != columns.is_category:
         raise table.error("category", f"does not match the kinds of {COLUMNS}")
     estimator.rows_ = table.integers("rows", (len(values),), ROW_LIMIT)
-    targets = [_read_target(one, estimator) for one in config.sections("targets", 1, MOST_TARGETS)]
+    targets = [_read_target(one, estimator) for one in config.sections("targets", 1, MAX_TARGETS)]
     estimator.multi_output_ = len(targets) > 1
     estimator.target_names_ = [name for name, _ in targets]
     estimator.tables_ = [
@@ -169,7 +169,7 @@ def _read_target(section: Section, estimator: Estimator) -> tuple[str | None, np
     name, dtype, labels = (
         section.optional_text("name"),
         section.text("dtype", 20),
-        section.labels("labels", MOST_CLASSES),
+        section.labels("labels", MAX_CLASSES),
     )
     section.done()
     classifies = isinstance(estimator, NPTClassifier)
@@ -215,11 +215,11 @@ def _read_ensemble(number: int, section: Section, estimator: Estimator, table: T
     predictors, shares = [], []
     temperature = section.number("temperature", 1e-3, 1e3)
     cache = ClosedFormCache()
-    for place, network in enumerate(section.sections("networks", 1, MOST_NETWORKS)):
+    for place, network in enumerate(section.sections("networks", 1, MAX_NETWORKS)):
         shares.append(network.number("weight", 0, 1))
         each = network.section("members")
         members = Members(
-            each.integer("count", 1, MOST_MEMBERS), each.integer("first", 0, MOST_SEED), each.boolean("local")
+            each.integer("count", 1, MAX_MEMBERS), each.integer("first", 0, MAX_SEED), each.boolean("local")
         )
         each.done()
         model = _build(InContext, network, "config", weights.take(f"{number}.{place}."), weights.file)

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from regard.core.errors import UserError
 
-MOST_ITEMS = 10_000_000
-MOST_TEXT = 1_000_000  # characters
+MAX_ITEMS = 10_000_000
+MAX_TEXT = 1_000_000  # characters
 
 _repr = reprlib.Repr()
 _repr.maxother = _repr.maxstring = 60
@@ -46,10 +46,10 @@ class Section:
             return default["default"]
         raise self.error(name, "is missing")
 
-    def text(self, name: str, most: int = MOST_TEXT, **default: Any) -> str:
+    def text(self, name: str, most: int = MAX_TEXT, **default: Any) -> str:
         return self.as_text(name, self.value(name, **default), most)
 
-    def as_text(self, name: object, value: Any, most: int = MOST_TEXT) -> str:
+    def as_text(self, name: object, value: Any, most: int = MAX_TEXT) -> str:
         if not isinstance(value, str) or len(value) > most:
             raise self.error(name, f"must be text of at most {most:,} characters, not {shown(value)}")
         if not value.isprintable() and any(0xD800 <= ord(letter) < 0xE000 for letter in value):
@@ -86,14 +86,14 @@ class Section:
             raise self.error(name, f"must be a number from {least:g} to {most:g}, not {shown(value)}")
         return float(value)
 
-    def items(self, name: str, least: int = 0, most: int = MOST_ITEMS, **default: Any) -> list[Any]:
+    def items(self, name: str, least: int = 0, most: int = MAX_ITEMS, **default: Any) -> list[Any]:
         value = self.value(name, **default)
         if not isinstance(value, list) or not least <= len(value) <= most:
             what = f"a list of {len(value):,}" if isinstance(value, list) else shown(value)
             raise self.error(name, f"must be a list of {least:,} to {most:,} items, not {what}")
         return value
 
-    def labels(self, name: str, most: int = MOST_ITEMS, **default: Any) -> list[str | bool | int | float]:
+    def labels(self, name: str, most: int = MAX_ITEMS, **default: Any) -> list[str | bool | int | float]:
         """Distinct categories or classes: text, booleans and finite numbers."""
         labels = self.items(name, 0, most, **default)
         distinct = set()
@@ -116,7 +116,7 @@ class Section:
     def section(self, name: str) -> "Section":
         return Section(self.file, self.value(name), ".".join(part for part in (self.key, name) if part))
 
-    def sections(self, name: str, least: int = 0, most: int = MOST_ITEMS) -> "Iterator[Section]":
+    def sections(self, name: str, least: int = 0, most: int = MAX_ITEMS) -> "Iterator[Section]":
         prefix = f"{self.key}." if self.key else ""
         for number, item in enumerate(self.items(name, least, most)):
             yield Section(self.file, item, f"{prefix}{name}[{number}]")

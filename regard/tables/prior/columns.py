@@ -60,9 +60,9 @@ def _categories(generator: Generator, x: Nodes) -> tuple[Tensor, Tensor]:
         torch.arange(size)[:, None] >= levels, 2.0
     )
     code = shuffled.argsort(1).argsort(1).gather(1, level).float()
-    own = torch.randn(tables, size, columns, generator=generator).gather(1, level)
+    values = torch.randn(tables, size, columns, generator=generator).gather(1, level)
     from_code = torch.rand(tables, 1, columns, generator=generator) < 0.5
-    return code, standardise(torch.where(from_code, own, level.float()))
+    return code, standardise(torch.where(from_code, values, level.float()))
 
 
 def _shuffle_some(generator: Generator, values: Tensor) -> Tensor:

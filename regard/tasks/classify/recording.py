@@ -11,15 +11,15 @@ from regard.tasks.recording import Recording, ViewInput
 
 
 def record_label(
-    run: Run, given: ViewInput, labels: Sequence[str], max_length: int, tree: Parse | None = None
+    run: Run, view_input: ViewInput, labels: Sequence[str], max_length: int, tree: Parse | None = None
 ) -> Recording:
-    tokenizer, notes = run.words("no text can be given to it"), []
-    [whole], [tokens] = tokenizer.encode([given.text]), encode_texts([given.text], tokenizer, max_length)
-    if len(whole) > max_length - 2:
-        notes.append(f"only the first {max_length - 2:,} of {len(whole):,} tokens are read")
-    trees = encode_trees([given.text], None if tree is None else [tree], tokenizer, max_length)
+    tokenizer, notes = run.require_tokenizer("no text can be given to it"), []
+    [full], [tokens] = tokenizer.encode([view_input.text]), encode_texts([view_input.text], tokenizer, max_length)
+    if len(full) > max_length - 2:
+        notes.append(f"only the first {max_length - 2:,} of {len(full):,} tokens are read")
+    trees = encode_trees([view_input.text], None if tree is None else [tree], tokenizer, max_length)
     logits, heard = hear(run, tokens, None if trees is None else pad_trees(trees))
     scores = logits[0].float().softmax(-1).cpu()
     probabilities = ranked(scores, labels or label_names(run.extra, len(scores)))
     maps = self_attention_maps(heard, token_labels(tokenizer, tokens))
-    return Recording(given, probabilities[0][0], probabilities, maps, tuple(notes))
+    return Recording(view_input, probabilities[0][0], probabilities, maps, tuple(notes))

@@ -80,10 +80,10 @@ class Classify(Task):
                 f"model: {type(model).__name__} predicts no label; choose BERT with the head ClassifierHead, "
                 "or RNNClassifier"
             )
-        check_trees(model, given=bool(data.trees))
+        check_trees(model, has_trees=bool(data.trees))
         train, valid = data.rows()
         trees = read_row_trees(data.trees, train), read_row_trees(data.valid_trees, valid)
-        note_unused_trees(model, given=bool(data.trees))
+        note_unused_trees(model, has_trees=bool(data.trees))
         yield self._prepared(plan, workspace, (train, valid), trees)
 
     def _prepared(
@@ -97,10 +97,10 @@ class Classify(Task):
         pretrained = read_pretrained(plan, workspace)
         tokenizer = _tokenizer(data, pretrained, _texts(train), workspace)
         task = replace(self, labels=self.labels or labels_of(train), max_length=data.max_length)
-        encoded = [encode_rows(own, task.labels, tokenizer, data.max_length) for own in rows]
+        encoded = [encode_rows(part, task.labels, tokenizer, data.max_length) for part in rows]
         token_trees = [
-            encode_trees(_texts(own), parses, tokenizer, data.max_length)
-            for own, parses in zip(rows, trees, strict=True)
+            encode_trees(_texts(part), parses, tokenizer, data.max_length)
+            for part, parses in zip(rows, trees, strict=True)
         ]
 
         def score(run: Run, loss: float) -> dict[str, float]:
@@ -133,7 +133,7 @@ class Classify(Task):
         check_list(texts)
         texts = as_texts(texts, run.path)
         parses = trees_of(run, texts, trees)
-        tokenizer = run.words("it classifies tokens but no text")
+        tokenizer = run.require_tokenizer("it classifies tokens but no text")
         return self.labels, text_probabilities(run.model, tokenizer, texts, self.max_length, parses)
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
@@ -145,10 +145,10 @@ class Classify(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("label", "a text to classify") if has_tokenizer and isinstance(config, BERT) else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
         if not isinstance(run.config, BERT):
-            return super().record(run, given, tree)
-        return record_label(run, given, self.labels, self.max_length, tree)
+            return super().record(run, view_input, tree)
+        return record_label(run, view_input, self.labels, self.max_length, tree)
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "Classify | None":

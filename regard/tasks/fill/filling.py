@@ -40,8 +40,10 @@ def fill(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[s
             place = list(query.masks)[surest]
             query.row[place] = int(tokens[surest])
             del query.masks[place]
-    words = [[gaps.word(row[at - 1], row[at]) for at in own] for row, own in zip(rows, places, strict=True)]
-    return [gaps.fill(text, own) for text, own in zip(texts, words, strict=True)]
+    words = [
+        [gaps.word(row[at - 1], row[at]) for at in row_places] for row, row_places in zip(rows, places, strict=True)
+    ]
+    return [gaps.fill(text, row_places) for text, row_places in zip(texts, words, strict=True)]
 
 
 def candidates(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], count: int) -> list[list[list[Candidate]]]:
@@ -80,6 +82,8 @@ def _probabilities(
         tokens, valid = pad([query.row for query in some], gaps.tokenizer.pad)
         chosen, real = pad([list(query.masks) for query in some], 0)
         logits = model(tokens.to(device), valid.to(device), chosen=chosen.to(device)).float().cpu()
-        for query, row, own in zip(some, logits[..., : gaps.tokenizer.vocab], real, strict=True):
+        for query, row, real_tokens in zip(some, logits[..., : gaps.tokenizer.vocab], real, strict=True):
             allowed = torch.tensor(list(query.masks.values()))
-            yield hide(row[own], allowed[:, : row.shape[-1]]).softmax(-1)  # special tokens may lie beyond the model's
+            yield hide(row[real_tokens], allowed[:, : row.shape[-1]]).softmax(
+                -1
+            )  # special tokens may lie beyond the model's

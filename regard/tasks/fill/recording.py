@@ -8,14 +8,14 @@ from regard.tasks.recording import Recording, ViewInput
 from regard.text import MaskFilling
 
 
-def record_masks(run: Run, given: ViewInput) -> Recording:
-    tokenizer, notes = run.words("no text can be given to it"), []
-    [tokens] = MaskFilling(tokenizer).encode([given.text])
+def record_masks(run: Run, view_input: ViewInput) -> Recording:
+    tokenizer, notes = run.require_tokenizer("no text can be given to it"), []
+    [tokens] = MaskFilling(tokenizer).encode([view_input.text])
     check_length(run, len(tokens))
     answer, probabilities = "", []
     if not (isinstance(run.config, BERT) and isinstance(run.config.head, NoHead)):
-        [answer] = fill(run.model, tokenizer, [given.text])
-        [masks] = candidates(run.model, tokenizer, [given.text], SHOWN)
+        [answer] = fill(run.model, tokenizer, [view_input.text])
+        [masks] = candidates(run.model, tokenizer, [view_input.text], SHOWN)
         probabilities = [(one.word, one.probability) for one in masks[0]] if masks else []
         if not masks:
             notes.append("nothing to fill in: write [MASK] in place of a word")
@@ -23,4 +23,4 @@ def record_masks(run: Run, given: ViewInput) -> Recording:
             notes.append("the probabilities are those of the first [MASK]")
     _, heard = hear(run, tokens)
     maps = self_attention_maps(heard, token_labels(tokenizer, tokens))
-    return Recording(given, answer, tuple(probabilities[:SHOWN]), maps, tuple(notes))
+    return Recording(view_input, answer, tuple(probabilities[:SHOWN]), maps, tuple(notes))

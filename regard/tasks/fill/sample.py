@@ -21,10 +21,10 @@ def filling_sample(tokenizer: Tokenizer, tokens: np.ndarray, length: int) -> Sam
         scores = model(_row(model, masked), chosen=_row(model, [place + 1]))[0, 0]
         best = next(token for token in scores.argsort(descending=True).tolist() if token not in special)
         before, true, filled = tokenizer.decode([text[:place], text[: place + 1], [*text[:place], best]])
-        [whole] = tokenizer.decode([[*text[:place], best, *text[place + 1 :]]])
+        [text_filled] = tokenizer.decode([[*text[:place], best, *text[place + 1 :]]])
         word, true_word = filled.removeprefix(before), true.removeprefix(before).strip()
         space = word[: len(word) - len(word.lstrip())]
-        return f"{before}{space}[{word.lstrip()}]{whole.removeprefix(filled)}\nmasked: {true_word}"
+        return f"{before}{space}[{word.lstrip()}]{text_filled.removeprefix(filled)}\nmasked: {true_word}"
 
     return sample
 

@@ -46,9 +46,9 @@ class MaskedLM(Task):
 
     def loss(self, model: nn.Module, batch: MaskedBatch) -> Loss:
         logits = model(batch.tokens, batch.valid, chosen=batch.chosen)
-        answer = batch.answer.masked_fill(~batch.counted, -100)
+        answer = batch.answer.masked_fill(~batch.chosen_valid, -100)
         total = F.cross_entropy(logits.flatten(0, 1).float(), answer.flatten(), ignore_index=-100, reduction="sum")
-        return Loss(total, batch.counted.sum())
+        return Loss(total, batch.chosen_valid.sum())
 
     @contextmanager
     def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:
@@ -91,7 +91,7 @@ class MaskedLM(Task):
     def _tokenizer(self, run: Run) -> Tokenizer:
         if not isinstance(run.config, BERT) or not isinstance(run.config.head, MaskedLMHead):
             raise UserError(f"{run.path}: was not trained to fill in words; `regard train fill` makes such a run")
-        return run.words("it fills in tokens but no words")
+        return run.require_tokenizer("it fills in tokens but no words")
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         """The same words are masked whenever the same text is evaluated."""
@@ -99,15 +99,15 @@ class MaskedLM(Task):
         with encoded_files(run, files, options) as tokens:
             windows = MaskedWindows(tokens, length, self._tokenizer(run), self.fraction, ROWS)
             scores = masked_lm_scores(run.model, windows)
-            count = sum(int(batch.counted.sum()) for batch in windows.once())
+            count = sum(int(batch.chosen_valid.sum()) for batch in windows.once())
         protocol = f"{self.fraction:.0%} of the words masked, the same ones every time, in windows of {length} tokens"
         return {**scores, "masked": count, "protocol": protocol}
 
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("gaps", "a text with [MASK] in place of words") if has_tokenizer else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        return record_masks(run, given)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        return record_masks(run, view_input)
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "MaskedLM | None":
@@ -120,8 +120,8 @@ def masked_lm_scores(model: nn.Module, data: MaskedWindows) -> dict[str, float]:
     model.eval()
     device, total, right, count = device_of(model), 0.0, 0, 0
     for batch in (one.to(device) for one in data.once()):
-        logits = model(batch.tokens, batch.valid, chosen=batch.chosen).float()[batch.counted]
-        answer = batch.answer[batch.counted]
+        logits = model(batch.tokens, batch.valid, chosen=batch.chosen).float()[batch.chosen_valid]
+        answer = batch.answer[batch.chosen_valid]
         total += F.cross_entropy(logits, answer, reduction="sum").item()
         right += int((logits.argmax(-1) == answer).sum())
         count += len(answer)

@@ -44,9 +44,9 @@ def fill(run: Path, *, nbest: int | None = None) -> None:
             for mask, words in enumerate(masks, 1):
                 for word, probability in words:
                     print(number, mask, word, f"{probability:.4f}", sep="\t")
-    whole = sum(MASK_PLACEHOLDER not in line for line in lines)
-    if whole:
-        log.info(f"{whole:,} of {len(lines):,} lines have no {MASK_PLACEHOLDER}: nothing to fill in there")
+    complete = sum(MASK_PLACEHOLDER not in line for line in lines)
+    if complete:
+        log.info(f"{complete:,} of {len(lines):,} lines have no {MASK_PLACEHOLDER}: nothing to fill in there")
 
 
 TRAIN = {"fill": train_fill}

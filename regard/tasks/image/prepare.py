@@ -46,7 +46,7 @@ def prepare_images(task: Any, plan: Settings, workspace: Workspace) -> Iterator[
                 shutil.rmtree(temporary, ignore_errors=True)
                 log.info("decoding the images")
                 _decode(temporary, train, Sources(data.valid, "test"), image_format)
-        ready = _prepared(task, plan, model, place, speaks=ranks.first)
+        ready = _prepared(task, plan, model, place, log_notes=ranks.first)
         keep = (lambda: None) if place == final else (lambda: place.replace(final))
         with Prefetch(ready.train) as prefetch:
             yield replace(ready, train=prefetch, keep=keep)
@@ -62,7 +62,7 @@ def _decode(place: Path, train: Sources, valid: Sources, image_format: ImageForm
         write_image_cache(chain.from_iterable(valid.each()), place / "valid", image_format)
 
 
-def _prepared(task: Any, plan: Settings, model: ViT, place: Path, *, speaks: bool) -> Prepared:
+def _prepared(task: Any, plan: Settings, model: ViT, place: Path, *, log_notes: bool) -> Prepared:
     data, batch_size, seed = plan.data, plan.training.batch_size, plan.training.seed
     train = read_image_cache(place / "train")
     valid = read_image_cache(place / "valid") if data.valid else train
@@ -71,7 +71,7 @@ def _prepared(task: Any, plan: Settings, model: ViT, place: Path, *, speaks: boo
         raise UserError(f"{data.train[0]}: every image has the label {labels[0]!r}; there must be at least two labels")
     rows, held_out = _rows(data, train, valid)
     normalise = task.normalise if task.mean else Normalisation.estimate(train.images, rows)
-    if speaks:
+    if log_notes:
         _note(train, valid, model, labels, (len(rows), len(held_out)))
 
     def score(run: Run, loss: float) -> dict[str, float]:

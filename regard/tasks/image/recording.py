@@ -22,16 +22,16 @@ CLASS, QUERY = "⟨class⟩", "⟨query⟩"  # as they are drawn
 
 
 def record_image(
-    run: Run, given: ViewInput, normalise: Normalisation, resize: Resize, labels: Sequence[str]
+    run: Run, view_input: ViewInput, normalise: Normalisation, resize: Resize, labels: Sequence[str]
 ) -> Recording:
     config = run.config
     if not isinstance(config, ViT):
         raise UserError(f"{run.path}: holds a {type(config).__name__}, which reads no images")
-    if given.image is None:
+    if view_input.image is None:
         raise UserError(f"{run.path}: reads images, and was given none")
     across = config.image // config.patch
     check_length(run, across**2 + config.pool.tokens, "image", "choose a model with larger patches")
-    image = pixels(given.image.data, config.image, config.channels, resize, given.image.name)
+    image = pixels(view_input.image.data, config.image, config.channels, resize, view_input.image.name)
     with listen(run.model) as heard:
         [scores] = pixel_probabilities(run.model, normalise, np.stack([image]))
     probabilities = ranked(scores, labels or label_names(run.extra, len(scores)))
@@ -43,4 +43,4 @@ def record_image(
     )
     pool: Any = {ClassToken: "class token", Query: "learned query"}.get(type(config.pool), "mean")
     viewed = ViewedImage(torch.from_numpy(np.array(image)), across, config.pool.tokens, pool)
-    return Recording(given, probabilities[0][0], probabilities, maps, image=viewed)
+    return Recording(view_input, probabilities[0][0], probabilities, maps, image=viewed)

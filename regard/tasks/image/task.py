@@ -53,11 +53,11 @@ class ClassifyImages(Task):
         """A mixed image has two labels, weighted as the images are."""
         logits = model(batch.images).float()
         smoothing = self.label_smoothing if model.training else 0.0
-        own, mixed = (
+        first, mixed = (
             F.cross_entropy(logits, label, reduction="none", label_smoothing=smoothing)
             for label in (batch.label, batch.mixed_label)
         )
-        total = (batch.weight * own + (1 - batch.weight) * mixed).sum()
+        total = (batch.weight * first + (1 - batch.weight) * mixed).sum()
         return Loss(total, torch.tensor(batch.rows))
 
     def prepare(self, plan: Settings, workspace: Workspace) -> AbstractContextManager[Prepared]:
@@ -112,8 +112,8 @@ class ClassifyImages(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("image", "an image to classify")
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        return record_image(run, given, self.normalise, self.resize, self.labels)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        return record_image(run, view_input, self.normalise, self.resize, self.labels)
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "ClassifyImages | None":

@@ -25,9 +25,9 @@ def generate(
     at_least(1, max_tokens=max_tokens)
     if "" in stop:
         raise ConfigError("stop: an empty text stands everywhere; name one to end before")
-    given = tokenizer.prompt(prompt)
-    room = room_after(model, len(given))
-    return _pieces(model, tokenizer, given, max_tokens if room is None else min(max_tokens, room), sampling, stop)
+    tokens = tokenizer.prompt(prompt)
+    room = room_after(model, len(tokens))
+    return _pieces(model, tokenizer, tokens, max_tokens if room is None else min(max_tokens, room), sampling, stop)
 
 
 def room_after(model: nn.Module, read: int) -> int | None:

@@ -12,9 +12,9 @@ from regard.tasks.recording import Recording, ViewInput
 CONTINUATION = 24  # tokens that are written after a text
 
 
-def record_continuation(run: Run, given: ViewInput) -> Recording:
-    tokenizer, model = run.words("no text can be given to it"), text_writer(run.model)
-    tokens = tokenizer.prompt(given.text)
+def record_continuation(run: Run, view_input: ViewInput) -> Recording:
+    tokenizer, model = run.require_tokenizer("no text can be given to it"), text_writer(run.model)
+    tokens = tokenizer.prompt(view_input.text)
     check_length(run, len(tokens))
     room = room_after(run.model, len(tokens))
     more = CONTINUATION if room is None else min(CONTINUATION, room)
@@ -29,4 +29,4 @@ def record_continuation(run: Run, given: ViewInput) -> Recording:
         written += write(model, state, best.indices[None, :1], tokenizer.end, more - 1)[0]
     maps = self_attention_maps(heard, token_labels(tokenizer, tokens))
     answer = continuation(tokenizer, tokens, written)
-    return Recording(given, answer, tuple(zip(names, best.values.tolist(), strict=True)), maps)
+    return Recording(view_input, answer, tuple(zip(names, best.values.tolist(), strict=True)), maps)

@@ -93,7 +93,7 @@ class LanguageModel(Task):
         """The text that follows `prompt`, in pieces as they come."""
         if not isinstance(run.config, GPT | RNNLM):
             raise UserError(f"{run.path}: holds a {type(run.config).__name__}, which generates no text")
-        tokenizer = run.words("it continues tokens but no text")
+        tokenizer = run.require_tokenizer("it continues tokens but no text")
         return generate(run.model, tokenizer, prompt, max_tokens, sampling, stop)
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class LanguageModel(Task):
         length = window_length(run, self.length)
         with encoded_files(run, files, options) as tokens:
             loss = evaluate(run.model, self, Windows(tokens, length, ROWS))
-            characters = count_characters(run.words("it reads no text"), tokens[1:])
+            characters = count_characters(run.require_tokenizer("it reads no text"), tokens[1:])
             count = len(tokens) - 1
         protocol = f"windows of {length} tokens that do not overlap"
         return {**language_scores(loss, count, characters), "tokens": count, "protocol": protocol}
@@ -109,8 +109,12 @@ class LanguageModel(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("text", "a text to continue") if has_tokenizer and isinstance(config, GPT) else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        return record_continuation(run, given) if isinstance(run.config, GPT) else super().record(run, given, tree)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        return (
+            record_continuation(run, view_input)
+            if isinstance(run.config, GPT)
+            else super().record(run, view_input, tree)
+        )
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "LanguageModel | None":

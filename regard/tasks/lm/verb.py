@@ -70,10 +70,10 @@ def generate(
         sampling = replace(sampling, repetition_penalty=repetition_penalty)
     loaded = load_run(run)
     pieces = loaded.generate(prompt, max_tokens, sampling, stop)
-    tokenizer = loaded.words("it continues tokens but no text")
-    [given] = tokenizer.encode([prompt])
-    if unknown := tokenizer.count_unknown(given):
-        log.info(f"note: {unknown:,} of {len(given):,} tokens of the prompt never occur in the training text of {run}")
+    tokenizer = loaded.require_tokenizer("it continues tokens but no text")
+    [tokens] = tokenizer.encode([prompt])
+    if unknown := tokenizer.count_unknown(tokens):
+        log.info(f"note: {unknown:,} of {len(tokens):,} tokens of the prompt never occur in the training text of {run}")
     room = room_after(loaded.model, len(tokenizer.prompt(prompt)))
     if room is not None and room < max_tokens:
         log.info(f"note: {run} has positions for at most {room:,} tokens after this prompt")

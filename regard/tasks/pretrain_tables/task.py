@@ -47,7 +47,7 @@ class InContextTables(Task):
             raise ConfigError("training.batch_size: tables come in groups, not rows: set data.groups and data.budget")
         weights = {}
         if plan.init is not None and not continued:
-            weights = _matching_weights(plan.model, Path(plan.init), speaks=workspace.ranks.first)
+            weights = _matching_weights(plan.model, Path(plan.init), log_notes=workspace.ranks.first)
         # Runs of different seeds are trained on different tables and validated on the same ones.
         drawn = replace(plan.data, seed=plan.data.seed or plan.training.seed)
         yield Prepared(
@@ -77,12 +77,12 @@ class InContextTables(Task):
         raise UserError(f"{run.path}: `regard fit TABLE.csv --target COLUMN --weights {run.path}` makes a run")
 
 
-def _matching_weights(model: InContext, path: Path, *, speaks: bool) -> dict[str, Tensor]:
+def _matching_weights(model: InContext, path: Path, *, log_notes: bool) -> dict[str, Tensor]:
     """The weights of another run that fit this network, which may have parts that the other lacks."""
-    found, needed = tensors.load(path / WEIGHTS), model.build().state_dict()
-    taken = {name: value for name, value in found.items() if name in needed and needed[name].shape == value.shape}
+    stored, needed = tensors.load(path / WEIGHTS), model.build().state_dict()
+    taken = {name: value for name, value in stored.items() if name in needed and needed[name].shape == value.shape}
     if not taken:
         raise ConfigError(f"init: {path} shares no weights with this model")
-    if speaks:
+    if log_notes:
         log.info("%s: %s of the %s tensors of this model start from it", path, f"{len(taken):,}", f"{len(needed):,}")
     return taken

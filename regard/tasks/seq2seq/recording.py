@@ -15,21 +15,25 @@ NO_ATTENTION = "this model has no attention: it knows its source only through th
 
 
 def record_pair(
-    run: Run, given: ViewInput, write: Callable[[str], str], tree: Parse | None = None, max_length: int | None = None
+    run: Run,
+    view_input: ViewInput,
+    write: Callable[[str], str],
+    tree: Parse | None = None,
+    max_length: int | None = None,
 ) -> Recording:
     """A source and its target: the one that is given, or the one that the model writes."""
-    tokenizer, text, notes = run.words("no text can be given to it"), given.text, []
+    tokenizer, text, notes = run.require_tokenizer("no text can be given to it"), view_input.text, []
     [spans] = tokenizer.offsets([text])
     if max_length is not None and len(spans) > max_length:
         text = text[: spans[max_length - 1][1]]
         notes.append(f"only the first {max_length:,} of {len(spans):,} tokens are read")
     _check_lengths(run, tokenizer, text)
-    target = write(text) if given.target is None else given.target
+    target = write(text) if view_input.target is None else view_input.target
     _check_lengths(run, tokenizer, text, target)
     heard, *_ = attention(run.model, tokenizer, text, target, tree)
     if not heard:
         notes.append(NO_ATTENTION)
-    return Recording(given, target, (), tuple(_maps(run, tokenizer, text, target, patterns(heard))), tuple(notes))
+    return Recording(view_input, target, (), tuple(_maps(run, tokenizer, text, target, patterns(heard))), tuple(notes))
 
 
 def _maps(run: Run, tokenizer: Tokenizer, text: str, target: str, heard: dict[str, Any]) -> list[AttentionMap]:

@@ -43,13 +43,13 @@ def write_targets(
     """
     sources, device = [tokens[:max_length] for tokens in tokenizer.encode(texts)], device_of(model)
     token_trees = source_trees(texts, trees, tokenizer)
-    order = sorted(range(len(texts)), key=lambda row: len(sources[row]))
+    ascending = sorted(range(len(texts)), key=lambda row: len(sources[row]))
     answers: list[list[Written]] = [[] for _ in texts]
     width, writer = beam.width if beam else 1, source_writer(model)
     at_once = max(ROWS // width, 1)
     faster = packing(model, min(len(texts), at_once) * width) if len(texts) >= WORTH_PACKING else nullcontext()
     with evaluation_mode(model), torch.inference_mode(), faster:
-        for rows in _groups(order, sources, at_once):
+        for rows in _groups(ascending, sources, at_once):
             source, valid = pad([[*sources[row], tokenizer.end] for row in rows], tokenizer.pad)
             positions = None if token_trees is None else pad_trees([token_trees[row] for row in rows]).to(device)
             state = writer.init_state(source.to(device), valid.to(device), positions)
@@ -59,10 +59,10 @@ def write_targets(
     return answers
 
 
-def _groups(order: Sequence[int], sources: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
+def _groups(ascending: Sequence[int], sources: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
     """Rows in order of length, in groups that are fast and fit in memory."""
     rows: list[int] = []
-    for row in order:
+    for row in ascending:
         if len(rows) == most or (len(rows) + 1) * len(sources[row]) > READ_TOKENS:
             if rows:
                 yield rows

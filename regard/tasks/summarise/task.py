@@ -72,14 +72,14 @@ class Summarise(Task):
         """A summary of each document, of at most `max_tokens` tokens."""
         check_list(texts)
         at_least(1, max_tokens=max_tokens)
-        tokenizer = run.words("it summarises tokens but no text")
+        tokenizer = run.require_tokenizer("it summarises tokens but no text")
         written = write_targets(run.model, tokenizer, texts, max_tokens, beam=beam, max_length=self.max_length)
         return [best[0].text for best in written]
 
     def count_truncated(self, run: Run, texts: Sequence[str]) -> int:
         """How many documents are longer than what is read of them."""
         check_list(texts)
-        tokenizer = run.words("it summarises tokens but no text")
+        tokenizer = run.require_tokenizer("it summarises tokens but no text")
         return sum(len(tokens) > self.max_length for tokens in tokenizer.encode(texts))
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
@@ -108,8 +108,10 @@ class Summarise(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("summary", "a document to summarise") if has_tokenizer else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        return record_pair(run, given, lambda text: self.summarise(run, [text])[0], tree, max_length=self.max_length)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        return record_pair(
+            run, view_input, lambda text: self.summarise(run, [text])[0], tree, max_length=self.max_length
+        )
 
 
 def first_words(texts: Sequence[str], count: int) -> list[str]:

@@ -44,7 +44,7 @@ class MaskedCells(Task):
         data, training = plan.data, plan.training
         if not isinstance(data, TableFile) or not isinstance(plan.model, NPT):
             raise ConfigError(f"model: {type(plan.model).__name__} has no attention between rows; choose NPT")
-        known, held_out = data.tables()
+        known, valid_rows = data.tables()
         table = StandardisedTable.fit(known)
         rows = rows_of_a_step(table, training.batch_size)
         never = torch.zeros(len(table.cells), dtype=torch.bool)
@@ -52,7 +52,7 @@ class MaskedCells(Task):
             task=self,
             model=replace(plan.model, categories=table.categories),
             train=MaskedBatches(table, Masking(), training.steps or 1000, training.seed, never, rows),
-            valid=OneBatch(validation_batch(table, held_out, 2 * rows)),
+            valid=OneBatch(validation_batch(table, valid_rows, 2 * rows)),
             tokenizer=None,
             score=lambda run, loss: {"loss": loss},
         )
@@ -70,11 +70,11 @@ class MaskedCells(Task):
         return evaluate_rows(run, files[0])
 
 
-def validation_batch(table: StandardisedTable, held_out: EncodedTable, most: int) -> CellBatch:
+def validation_batch(table: StandardisedTable, valid_rows: EncodedTable, most: int) -> CellBatch:
     """Validation rows beside training rows: only their targets are hidden, and only these are predicted."""
     known = table.cells[:most]
-    query = table.encode_queries(held_out.values[:MAX_EVALUATED])
-    truth = (held_out.target[:MAX_EVALUATED].double() - table.mean[-1]) / table.std[-1]
+    query = table.encode_queries(valid_rows.values[:MAX_EVALUATED])
+    truth = (valid_rows.target[:MAX_EVALUATED].double() - table.mean[-1]) / table.std[-1]
     cells = torch.cat([known, query])[None]
     predicted = torch.zeros_like(cells, dtype=torch.bool)
     predicted[:, len(known) :, -1] = True

@@ -6,12 +6,12 @@ from regard.tasks.base import Run
 from regard.tasks.recording import Recording, ViewInput
 
 
-def record_tags(run: Run, given: ViewInput, tagged: list[tuple[str, str]], max_length: int) -> Recording:
-    tokenizer, notes = run.words("no text can be given to it"), []
+def record_tags(run: Run, view_input: ViewInput, tagged: list[tuple[str, str]], max_length: int) -> Recording:
+    tokenizer, notes = run.require_tokenizer("no text can be given to it"), []
     [row] = encode_words([[word for word, _ in tagged]], tokenizer, max_length)
     if len(row.first) < len(tagged):
         notes.append(f"attention is shown for the first {len(row.first):,} of {len(tagged):,} words")
     _, heard = hear(run, row.tokens)
     maps = self_attention_maps(heard, token_labels(tokenizer, row.tokens))
     answer = "  ".join(f"{word}/{label}" for word, label in tagged)
-    return Recording(given, answer, (), maps, tuple(notes))
+    return Recording(view_input, answer, (), maps, tuple(notes))

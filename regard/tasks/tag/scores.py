@@ -27,12 +27,12 @@ def is_bio(tags: Tags) -> bool:
 
 def span_scores(predicted: Tags, true: Tags) -> dict[str, float]:
     """A span is right if its words and its kind are those of a true one (Tjong Kim Sang & De Meulder, 2003)."""
-    right = found = existing = 0
+    right = count = true_count = 0
     for one, other in zip(predicted, true, strict=True):
         ours, theirs = set(spans(one)), set(spans(other))
-        right, found, existing = right + len(ours & theirs), found + len(ours), existing + len(theirs)
-    precision, recall = right / max(found, 1), right / max(existing, 1)
-    f1 = 2 * right / max(found + existing, 1)
+        right, count, true_count = right + len(ours & theirs), count + len(ours), true_count + len(theirs)
+    precision, recall = right / max(count, 1), right / max(true_count, 1)
+    f1 = 2 * right / max(count + true_count, 1)
     return {"span_precision": precision, "span_recall": recall, "span_f1": f1}
 
 
@@ -41,13 +41,13 @@ def spans(labels: Sequence[str]) -> list[Span]:
     result: list[Span] = []
     first, kind = 0, ""
     for place, label in enumerate([*labels, "O"]):
-        mark, _, own = label.partition("-")
-        continues = kind and own == kind and mark in ("I", "E")
+        mark, _, label_kind = label.partition("-")
+        continues = kind and label_kind == kind and mark in ("I", "E")
         if kind and not continues:
             result.append(Span(first, place, kind))
             kind = ""
         if mark != "O" and not continues:
-            first, kind = place, own
+            first, kind = place, label_kind
         if kind and mark in ("E", "S"):
             result.append(Span(first, place + 1, kind))
             kind = ""

@@ -105,12 +105,12 @@ class Tag(Task):
         check_list(sentences, "sentences")
         words = [words_of(sentence) for sentence in sentences]
         labels = self._predict(run, words)
-        return [list(zip(own, predicted, strict=True)) for own, predicted in zip(words, labels, strict=True)]
+        return [list(zip(row, predicted, strict=True)) for row, predicted in zip(words, labels, strict=True)]
 
     @torch.inference_mode()
     def _predict(self, run: Run, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """The most probable label of each word; what is longer than `max_length` tokens is read in parts."""
-        tokenizer, device = run.words("it tags tokens but no words"), device_of(run.model)
+        tokenizer, device = run.require_tokenizer("it tags tokens but no words"), device_of(run.model)
         run.model.eval()
         labels: list[list[str]] = [[] for _ in sentences]
         while left := [number for number, words in enumerate(sentences) if len(labels[number]) < len(words)]:
@@ -142,6 +142,6 @@ class Tag(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("text", "a sentence to tag") if has_tokenizer else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
-        [tagged] = self.tag(run, [given.text])
-        return record_tags(run, given, tagged, self.max_length)
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        [tagged] = self.tag(run, [view_input.text])
+        return record_tags(run, view_input, tagged, self.max_length)

@@ -55,9 +55,9 @@ class Translate(Task):
         data = plan.data
         if not isinstance(data, Dates | PairFiles):
             raise ConfigError(f"data: {type(data).__name__} holds no pairs to translate")
-        check_trees(plan.model, given=data.has_trees)
+        check_trees(plan.model, has_trees=data.has_trees)
         pairs, trees = data.pairs(), data.parses()
-        note_unused_trees(plan.model, given=bool(trees))
+        note_unused_trees(plan.model, has_trees=bool(trees))
         measured = pairs.get("test", pairs["valid"])
 
         def score(run: Run, loss: float) -> dict[str, float]:
@@ -117,7 +117,7 @@ class Translate(Task):
     def _tokenizer(self, run: Run) -> Tokenizer:
         if not isinstance(run.config, FromSource):
             raise UserError(f"{run.path}: holds a {type(run.config).__name__}, which does not translate")
-        return run.words("it translates tokens but no text")
+        return run.require_tokenizer("it translates tokens but no text")
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         require("metrics", "scoring translations")
@@ -134,9 +134,9 @@ class Translate(Task):
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("pair", "a sentence to translate") if has_tokenizer else None
 
-    def record(self, run: Run, given: ViewInput, tree: Parse | None = None) -> Recording:
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
         trees = None if tree is None else [tree]
-        return record_pair(run, given, lambda text: self.translate(run, [text], trees=trees)[0], tree)
+        return record_pair(run, view_input, lambda text: self.translate(run, [text], trees=trees)[0], tree)
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "Translate | None":

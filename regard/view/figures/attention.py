@@ -18,16 +18,16 @@ MIN_WEIGHT = 0.01  # thinner lines could not be seen
 
 def alignment_figure(recordings: Sequence[tuple[str, Recording]], attention: str | None, head: int | None) -> "Figure":
     """The attention of each target token to the source: a map for each run, all on one colour scale."""
-    found = [(name, align(recording, attention, head)) for name, recording in recordings]
-    width = sum(1.4 + 0.24 * len(one.source) for _, one in found) + 0.9
-    height = 1.2 + 0.24 * max(len(one.target) for _, one in found)
-    figure, all_axes = new_figure(max(width, 3), max(height, 2.6), columns=len(found))
-    vmax = max(float(one.weights.max()) for _, one in found)
-    for axes, (name, one) in zip(all_axes, found, strict=True):
+    alignments = [(name, align(recording, attention, head)) for name, recording in recordings]
+    width = sum(1.4 + 0.24 * len(one.source) for _, one in alignments) + 0.9
+    height = 1.2 + 0.24 * max(len(one.target) for _, one in alignments)
+    figure, all_axes = new_figure(max(width, 3), max(height, 2.6), columns=len(alignments))
+    vmax = max(float(one.weights.max()) for _, one in alignments)
+    for axes, (name, one) in zip(all_axes, alignments, strict=True):
         image = draw_map(axes, one.weights, one.target, one.source, vmax)
         axes.set_xlabel("source")
         axes.set_ylabel("target")
-        if len(found) > 1:
+        if len(alignments) > 1:
             axes.set_title(escape(name))
     colour_bar(figure, image, all_axes)
     return figure
@@ -35,11 +35,11 @@ def alignment_figure(recordings: Sequence[tuple[str, Recording]], attention: str
 
 def head_figure(recording: Recording, attention: str, head: int) -> "Figure":
     """All weights of one head as a map."""
-    found = _with_head(recording, attention, head)
-    _, queries, keys = found.pattern.shape
+    attention_map = _with_head(recording, attention, head)
+    _, queries, keys = attention_map.pattern.shape
     figure, [axes] = new_figure(min(12, 2.5 + 0.22 * keys), min(12, max(2.6, 1.6 + 0.22 * queries)))
-    pattern = found.pattern[head]
-    image = draw_map(axes, pattern, found.queries, found.keys, float(pattern.max()))
+    pattern = attention_map.pattern[head]
+    image = draw_map(axes, pattern, attention_map.queries, attention_map.keys, float(pattern.max()))
     axes.set_title(f"{attention}, head {head}")
     axes.set_xlabel("key")
     axes.set_ylabel("query")
@@ -49,17 +49,17 @@ def head_figure(recording: Recording, attention: str, head: int) -> "Figure":
 
 def lines_figure(recording: Recording, attention: str, head: int) -> "Figure":
     """Lines from each query to its keys, thicker for larger weights."""
-    found = _with_head(recording, attention, head)
-    rows = max(len(found.queries), len(found.keys))
+    attention_map = _with_head(recording, attention, head)
+    rows = max(len(attention_map.queries), len(attention_map.keys))
     if rows > MAX_LABELS:
         raise ConfigError(f"--as lines: draws up to {MAX_LABELS} tokens, not {rows}; use --as map")
     figure, [axes] = new_figure(5, 0.9 + 0.22 * rows)
-    for query, weights in enumerate(found.pattern[head].tolist()):
+    for query, weights in enumerate(attention_map.pattern[head].tolist()):
         for key, weight in enumerate(weights):
             if weight >= MIN_WEIGHT:
                 width, alpha = 0.4 + 4 * weight, 0.15 + 0.75 * weight
                 axes.plot([0, 1], [query, key], color=BAR_COLOUR, linewidth=width, alpha=alpha)
-    for x, tokens, side in ((-0.03, found.queries, "right"), (1.03, found.keys, "left")):
+    for x, tokens, side in ((-0.03, attention_map.queries, "right"), (1.03, attention_map.keys, "left")):
         for place, token in enumerate(tokens):
             axes.text(x, place, escape(token), ha=side, va="center", fontsize=9)
     title = f"{attention}, head {head}: queries (left) to keys (right)"
@@ -96,7 +96,7 @@ def overview_figure(recording: Recording) -> "Figure":
 
 
 def _with_head(recording: Recording, attention: str, head: int) -> AttentionMap:
-    found = find_map(recording, attention)
-    if not 0 <= head < len(found.pattern):
-        raise ConfigError(f"--head {head}: {attention} has {len(found.pattern)} heads, numbered from 0")
-    return found
+    attention_map = find_map(recording, attention)
+    if not 0 <= head < len(attention_map.pattern):
+        raise ConfigError(f"--head {head}: {attention} has {len(attention_map.pattern)} heads, numbered from 0")
+    return attention_map

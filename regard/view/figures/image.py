@@ -28,7 +28,7 @@ def image_figure(recordings: Sequence[tuple[str, Recording]], attention: str | N
     rows = [_relative_weights(recording, attention, head) for _, recording in recordings]
     vmax = max(MIN_SCALE, *(float(weights.max()) for row in rows for weights in row))
     for number, ((name, recording), weights) in enumerate(zip(recordings, rows, strict=True)):
-        own = all_axes[3 * number : 3 * number + 3]
+        row_axes = all_axes[3 * number : 3 * number + 3]
         label, probability = recording.probabilities[0]
         chosen = attention or last_map(recording)
         titles = [
@@ -36,11 +36,11 @@ def image_figure(recordings: Sequence[tuple[str, Recording]], attention: str | N
             f"{chosen}, {'mean of all heads' if head is None else f'head {head}'}",
             "rollout" if attention is None else f"rollout to {attention}",
         ]
-        for axes, title, values in zip(own, titles, (None, *weights), strict=True):
+        for axes, title, values in zip(row_axes, titles, (None, *weights), strict=True):
             drawn = _overlay(axes, recording, values, vmax)
             axes.set_title(escape(title), fontsize=9)
         if len(recordings) > 1:
-            own[0].set_ylabel(escape(name), fontsize=8)
+            row_axes[0].set_ylabel(escape(name), fontsize=8)
     assert drawn is not None
     colour_bar(figure, drawn, all_axes, "attention weight, multiples of uniform")
     return figure

@@ -8,5 +8,5 @@ SUFFIXES = (".html", ".css", ".js", ".svg")
 
 def page_files() -> dict[str, bytes]:
     """The files of the page by name, read once: names in requests never reach the file system."""
-    found = sorted(file for file in FOLDER.iterdir() if file.suffix in SUFFIXES and file.is_file())
-    return {file.name: file.read_bytes() for file in found if not file.is_symlink()}
+    files = sorted(file for file in FOLDER.iterdir() if file.suffix in SUFFIXES and file.is_file())
+    return {file.name: file.read_bytes() for file in files if not file.is_symlink()}

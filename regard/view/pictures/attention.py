@@ -31,27 +31,27 @@ def head_picture(
     max_size: int | None = None,
 ) -> dict[str, Any]:
     """The weights of one head for queries `first` to `last`; with `max_size` of all queries, downsampled."""
-    found = find_map(recording, attention)
-    heads, queries, _ = found.pattern.shape
+    attention_map = find_map(recording, attention)
+    heads, queries, _ = attention_map.pattern.shape
     if not 0 <= head < heads:
         raise ConfigError(f"head {head}: {attention} has {heads} heads, numbered from 0")
     last = queries if last is None else min(last, queries)
     if not 0 <= first <= last:
         raise ConfigError(f"queries {first} to {last}: there are {queries}")
-    pattern = found.pattern[head]
+    pattern = attention_map.pattern[head]
     weights = pattern[first:last] if max_size is None else downsample(pattern[None], max_size)[0]
     return {
-        **summarise_map(found),
+        **summarise_map(attention_map),
         "head": head,
         "first": first,
-        "labels": {"queries": found.queries, "keys": found.keys},
+        "labels": {"queries": attention_map.queries, "keys": attention_map.keys},
         "weights": encode_matrix(weights),
     }
 
 
 def find_map(recording: Recording, name: str) -> AttentionMap:
-    found = recording.map(name)
-    if found is None:
+    attention_map = recording.map(name)
+    if attention_map is None:
         known = did_you_mean(name, [one.name for one in recording.maps])
         raise ConfigError(f"{name}: no such attention; {known}")
-    return found
+    return attention_map

@@ -24,21 +24,21 @@ def grouped(runs: Sequence[Path]) -> dict[str, list[Path]]:
     """Runs by group name, the baseline of an ablation first; a run outside a study is a group of its own."""
     studies, labels = [study_of(path) for path in runs], short_names(runs)
     several = len({one["study"] for one in studies} - {None}) > 1
-    found: dict[str, list[Path]] = {}
+    groups: dict[str, list[Path]] = {}
     named = zip(runs, studies, labels, strict=True)
     for path, one, label in sorted(named, key=lambda each: each[1]["variant"] != BASE):
         variant = f"{one['study']}: {one['variant']}" if several else str(one["variant"])
-        found.setdefault(variant if one["study"] else label, []).append(path)
-    return found
+        groups.setdefault(variant if one["study"] else label, []).append(path)
+    return groups
 
 
 def short_names(runs: Sequence[Path]) -> list[str]:
     """Names to tell runs apart: their paths without the folders that all share."""
     parts = [path.absolute().parts for path in runs]
     shared = 0
-    while all(len(own) > shared + 1 and own[shared] == parts[0][shared] for own in parts):
+    while all(len(names) > shared + 1 and names[shared] == parts[0][shared] for names in parts):
         shared += 1
-    return ["/".join(own[shared:]) for own in parts]
+    return ["/".join(names[shared:]) for names in parts]
 
 
 def mean_curve(curves: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -19,14 +19,14 @@ from regard.view.pictures.values import encode_matrix
 
 def patch_weights(recording: Recording, attention: str, head: int | None = None) -> Float[Tensor, "viewer patch"]:
     """Weights on the patches: of the pooling first, then of each patch; for a learned query's attention of it alone."""
-    image, found = image_of(recording), find_map(recording, attention)
-    if not _has_patch_keys(found, image):
+    image, attention_map = image_of(recording), find_map(recording, attention)
+    if not _has_patch_keys(attention_map, image):
         raise ConfigError(f"{attention}: attends to slots, which have no place on the image")
-    heads = len(found.pattern)
+    heads = len(attention_map.pattern)
     if head is not None and not 0 <= head < heads:
         raise ConfigError(f"head {head}: {attention} has {heads} heads, numbered from 0")
-    pattern = found.pattern.mean(0) if head is None else found.pattern[head]
-    return pattern[:, image.prefix_tokens :] if _is_pooling(found) else _by_viewer(recording, pattern)
+    pattern = attention_map.pattern.mean(0) if head is None else attention_map.pattern[head]
+    return pattern[:, image.prefix_tokens :] if _is_pooling(attention_map) else _by_viewer(recording, pattern)
 
 
 def rollout(recording: Recording, attention: str | None = None) -> Float[Tensor, "viewer patch"]:

@@ -41,14 +41,14 @@ def position_pictures(model: nn.Module) -> list[dict[str, Any]]:
 
 def positions_of(model: nn.Module) -> list[PositionMap]:
     """The maps of every stack of blocks that has a position encoding."""
-    found = []
+    maps = []
     for name, part in model.named_modules():
         if isinstance(part, Stack):
             heads = next(module for module in part.modules() if isinstance(module, MultiHead))
             width = heads.query.in_features
             count = heads.query.out_features // heads.head_size
-            found += [PositionMap(name, *one) for one in position_maps(part.position, width, count, heads.head_size)]
-    return found
+            maps += [PositionMap(name, *one) for one in position_maps(part.position, width, count, heads.head_size)]
+    return maps
 
 
 @torch.inference_mode()
@@ -57,20 +57,20 @@ def position_maps(encoding: PositionEncoding, width: int, heads: int, size: int)
     kind = type(encoding).__name__.removesuffix("Encoding")
     if isinstance(encoding, ShawEncoding):  # also of a dependency tree, with distances in the tree
         return [(f"{kind}: embedding of each distance", "distance", "dimension", encoding.table)]
-    found = []
+    maps = []
     length = min(LENGTH, encoding.table.num_embeddings) if isinstance(encoding, LearnedEncoding) else LENGTH
     positions = Positions.counting(length)
     if (added := encoding.embed(torch.zeros(1, length, width), positions)).any():
-        found.append((f"{kind}: added to the embedding at each position", "position", "dimension", added[0]))
+        maps.append((f"{kind}: added to the embedding at each position", "position", "dimension", added[0]))
     unit = torch.cat([torch.ones(1, 1, length, size // 2), torch.zeros(1, 1, length, size - size // 2)], -1)
     if not torch.equal(rotated := encoding.turn(unit, positions), unit):
         title = f"{kind}: cosine and sine of the rotation at each position"
-        found.append((title, "position", "dimension", rotated[0, 0]))
+        maps.append((title, "position", "dimension", rotated[0, 0]))
     near = Positions.counting(SIDE)
     if (bias := encoding.bias(near)) is not None:
         query, key = near.index[0][:, None], near.index[0][None, :]
         scores = bias.at(torch.zeros(1, heads, SIDE, size), query, key)[0]
         for head, values in enumerate(scores):
             title = f"{kind}: added to the scores of head {head}"
-            found.append((title, "query position", "key position", values.expand(SIDE, SIDE)))
-    return found
+            maps.append((title, "query position", "key position", values.expand(SIDE, SIDE)))
+    return maps

@@ -37,12 +37,12 @@ def thin(points: Sequence[Point], max_points: int = MAX_POINTS) -> list[Point]:
     """The minimum and maximum of each interval, and the last point, so that spikes stay visible."""
     if len(points) <= max_points:
         return list(points)
-    kept = {len(points) - 1}
+    selected = {len(points) - 1}
     width = -(-2 * len(points) // (max_points - 1))
     for first in range(0, len(points), width):
         interval = range(first, min(first + width, len(points)))
-        kept |= {min(interval, key=lambda i: points[i][2]), max(interval, key=lambda i: points[i][2])}
-    return [points[i] for i in sorted(kept)]
+        selected |= {min(interval, key=lambda i: points[i][2]), max(interval, key=lambda i: points[i][2])}
+    return [points[i] for i in sorted(selected)]
 
 
 def is_running(path: Path) -> bool:
