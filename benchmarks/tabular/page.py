@@ -7,14 +7,14 @@ from .boards import SMALL
 from .files import TASKS
 from .standings import GROUPS, HERO
 
-TOP = """# Tables: regard and its peers
+TOP = """# Tables: regard and baselines
 
-Made by `python benchmarks/tables.py --report`; [README](../README.md) says what is measured and how.
+Written by `python benchmarks/tables.py --report`; [README](../README.md) says what is measured and how.
 
-A rank is taken on each table (by AUC, or by RMSE of numbers; the mean over seeds; ties share it) and averaged over
-tables: 1 is the best. Each way of ours is ranked among the peers alone, the peers beside regard_auto. A method that
-fails on a table is last there, and counts as a guess in the means of AUC (0.5) and R² (0). Tables that a
-method does not fit are left out of its row alone. Seconds are those of fitting and answering.
+Methods are ranked on each table (by AUC, or RMSE for regression, averaged over seeds; ties share a rank), and ranks are
+averaged over tables: 1 is best. Each method of ours is ranked among the baselines alone, the baselines together with
+regard_auto. A method that fails on a table ranks last there, and counts as a random guess in the means of AUC (0.5) and
+R² (0). Tables that a method cannot fit are left out of its row only. Seconds are for fitting and predicting.
 """
 
 
@@ -31,7 +31,7 @@ def _setting(setting: dict[str, Any]) -> Iterable[str]:
     yield f"## {_title(setting)}\n"
     counts = [sum(each["task"] == task for each in setting["tables"]) for task in TASKS]
     each = "one split" if setting["seeds"] == 1 else f"{setting['seeds']} splits"
-    yield f"{counts[0]} tables of classes and {counts[1]} of numbers, {each} of each."
+    yield f"{counts[0]} classification and {counts[1]} regression tables, {each} each."
     yield f"Measured on: {'; '.join(setting['machines'])}.\n"
     if setting["waiting"]:
         waits = (f"{table} ({', '.join(methods)})" for table, methods in setting["waiting"].items())
@@ -51,8 +51,8 @@ def _title(setting: dict[str, Any]) -> str:
 
 
 def _standings(standings: list[dict[str, Any]]) -> str:
-    head = ["method", "rank", "of classes", "of numbers", f"up to {SMALL:,} rows", "AUC", "R²", "seconds", "failures"]
-    head += ["left out", f"{HERO} wins–ties–losses"]
+    head = ["method", "rank", "classification", "regression", f"up to {SMALL:,} rows", "AUC", "R²", "seconds"]
+    head += ["failures", "left out", f"{HERO} wins–ties–losses"]
     lines = []
     for each in standings:
         ranks = [_figure(each["rank"][group], 2) for group in GROUPS]

@@ -40,6 +40,15 @@ def test_a_page_shows_the_source_that_it_names(site: Path):
     assert "full.py)" not in page
 
 
+def test_the_reference_lists_settings_with_defaults_and_comments(site: Path):
+    page = re.sub(r"<[^>]+>", "", (site / "reference" / "parts.html").read_text())
+    assert "BigBird: a window, a few global blocks" in page, (
+        "a class without a docstring has the first line of its file"
+    )
+    assert re.search(r"block\s+int\s+64\s+tokens to a block", page)
+    assert "Train a plan" in (site / "reference" / "regard.html").read_text()
+
+
 def test_a_page_loads_nothing_from_elsewhere(site: Path):
     for page in site.glob("**/*.html"):
         for address in re.findall(r'(?:src|href)="(https?://[^"]+)"', page.read_text()):

@@ -79,7 +79,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_heads_of_a_fitted_table_and_a_study_that_was_stopped(table: Path, monkeypatch: pytest.MonkeyPatch):
-    assert regard("fit", "t.csv", "--target", "y", "--mode", "trained", "--time-limit", 0.2, "--out", "run") == 0
+    assert regard("fit", "t.csv", "--target", "y", "--mode", "scratch", "--time-limit", 0.2, "--out", "run") == 0
     words = ("study", "heads", "run", "--out", "s")
     measure, times = Subject.measure_loss, []
 

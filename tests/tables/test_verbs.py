@@ -27,6 +27,7 @@ from regard.tables.predictions import LEVELS, predict_targets
 from regard.tables.problem import read_problem
 from regard.tables.rendering import _row_weights
 from regard.tables.scores import auc, class_scores, number_scores
+from regard.tasks import load_run
 from tests.command import regard as command
 
 QUICK = ("--mode", "in_context")
@@ -628,7 +629,7 @@ def test_verbs_about_text_refuse_a_table(verb: str, run: Path, capsys: pytest.Ca
     assert command(verb, run) == 1
     assert "holds a table; use `regard predict`" in capsys.readouterr().err
     with pytest.raises(UserError, match="holds a table"):
-        regard.run.load_run(run)
+        load_run(run)
 
 
 def test_a_table_cannot_be_exported(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
