@@ -92,7 +92,7 @@ PHRASES = {
     r"\bthe chances? of (each|a|every) (label|class|word|token)": "probability",
     r"\bleave-one-out (straight|line)": "leave-one-out ridge",
     r"--(longest|look|rate|fewest)\b": "--max-tokens, --attention, --lr, --min-steps",
-    r"--mode scratch\b": "--mode scratch",
+    r"--mode\s+trained\b": "--mode scratch",
     r"\bregard look\b": "regard view",
     r"\bregard measure\b": "regard evaluate",
     r"\b(key_heads|mean_labels|own_network|row_counts|rate_share|rate_rest|held_out)\b": "see the lists above",
