@@ -105,7 +105,7 @@ def test_a_model_without_attention_says_so(runs: Runs) -> None:
 def test_learned_places_end_where_they_end(runs: Runs) -> None:
     run = regard.load(runs["short"])
     assert len(record(run, ViewInput("a" * 12)).answer) <= 1
-    with pytest.raises(UserError, match=r"13 tokens, and the model has 12 places"):
+    with pytest.raises(UserError, match=r"13 tokens, and the model has 12 positions"):
         record(run, ViewInput("a" * 13))
 
 
