@@ -11,7 +11,7 @@ from regard.train import AdamW, Cosine, Training
 def tagger(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
     return Plan(
         data=TaggedFiles(train=train, valid=valid),
-        task=Tag(label_smoothing=0.1, token_dropout=0.15),
+        task=Tag(label_smoothing=0.1),
         model=BERT(
             width=192,
             layers=3,
@@ -24,7 +24,7 @@ def tagger(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
         ),
         training=Training(
             batch_size=32,
-            epochs=20,
+            epochs=8,
             min_steps=500,
             minutes=25,
             optimiser=AdamW(lr=1e-3, weight_decay=0.1),
