@@ -53,7 +53,9 @@ def draw_flat_rule(
     category = torch.rand(similar, generator=generator) < (1.0 if bernoulli(generator, 0.3) else 0.4)
     values = _show(generator, levels, rule.levels, category)
     if columns > similar:
-        others = make_columns(generator, draw_nodes(generator, tables, rows, columns - similar)[..., : columns - similar])
+        others = make_columns(
+            generator, draw_nodes(generator, tables, rows, columns - similar)[..., : columns - similar]
+        )
         values = torch.cat([values, others.values], 2)
         category = torch.cat([category, others.category[0]])
     outcome = _outcome(rule, levels[:, :, : rule.columns])
