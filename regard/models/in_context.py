@@ -99,8 +99,8 @@ class InContextModel(nn.Module):
             config, width=cell, heads=config.cell_heads, feed=SquaredReLU(hidden=2 * cell), attention=Full()
         )
         self.cells = nn.ModuleList(table_block(inner) for _ in range(config.cell_layers))
-        column_pass = config.column_pass
-        self.column_pass = column_pass and column_pass.build(cell, config.cell_heads, cell // 2, config.norm)
+        extra = config.column_pass
+        self.column_pass = None if extra is None else extra.build(cell, config.cell_heads, cell // 2, config.norm)
         self.cells_norm = config.norm.build(cell)
         self.row = Linear(config.summary_tokens * cell, config.width)
         self.label, self.ridge_class = (Linear(cell // 2, config.width) for _ in range(2))
