@@ -51,8 +51,8 @@ class ColumnPassBlock(RepeatedBlock):
         """What the points found in each column of the context rows."""
         cells = self.norm(context) + self.label(labels)[:, :, None]
         columns = cells.transpose(1, 2).flatten(0, 1)
-        found: Points = self.gather(self.points.expand(len(columns), -1, -1), columns)
-        return found
+        summary: Points = self.gather(self.points.expand(len(columns), -1, -1), columns)
+        return summary
 
     def forward(self, cells: Cells, points: Points) -> Cells:
         columns = self.norm(cells).transpose(1, 2)

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from regard.tables.prior.columns import SyntheticColumns
 from regard.tables.prior.scm import bernoulli, randint, standardise, uniform
 
-FEWEST, MOST = 100, 5000  # levels
+MIN_LEVELS, MAX_LEVELS = 100, 5000
 MAX_COLUMNS = 3  # with many levels
 
 
@@ -37,7 +37,7 @@ def add_many_levels(
 
 def draw_levels(generator: Generator, tables: int, rows: int) -> tuple[Int[Tensor, "table row"], int]:
     """Levels from a Zipf distribution, and how many there are."""
-    levels = int(math.exp(uniform(generator, math.log(FEWEST), math.log(MOST + 1))))
+    levels = int(math.exp(uniform(generator, math.log(MIN_LEVELS), math.log(MAX_LEVELS + 1))))
     share = torch.arange(1, levels + 1) ** -uniform(generator, 0.3, 1.5)
     chosen = torch.multinomial(share, tables * rows, replacement=True, generator=generator)
     return chosen.view(tables, rows), levels
