@@ -26,7 +26,7 @@ from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.network.in_context import ClosedFormCache, InContextPredictor, Members
 from regard.tables.network.masking import StandardisedTable
 from regard.tables.network.scratch import QUANTILES, NPTPredictor
-from regard.tables.persist.columns import check_cells, read_columns
+from regard.tables.persist.columns import check_cells, read_columns, read_encoders
 from regard.tables.persist.schema import Section, Tensors, shown
 from regard.tables.predictor import Predictor
 
@@ -64,6 +64,7 @@ def load(path: Path) -> Estimator | NPTImputer:
     read_scores(config)
     columns, labels = read_columns(path / COLUMNS, imputer=kind == "NPTImputer")
     table = Tensors(path / TABLE, _load_tensors(path / TABLE))
+    columns = read_encoders(table, columns)
     weights = _load_tensors(path / WEIGHTS)
     if kind == "NPTImputer":
         imputer = NPTImputer(**_settings(config.section("settings"), columns))
