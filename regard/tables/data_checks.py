@@ -94,7 +94,9 @@ def _nearly_typed(texts: pd.Series) -> str:
 def _like_identifiers(distinct: list[str]) -> bool:
     """Whether texts mostly are of one word, or differ in their digits alone."""
     shapes = {re.sub(r"\d+", "0", text) for text in distinct}
-    return len(shapes) <= FEW_SHAPES * len(distinct) or np.mean([" " in text.strip() for text in distinct]) < 0.5
+    return (
+        len(shapes) <= FEW_SHAPES * len(distinct) or sum(" " in text.strip() for text in distinct) < len(distinct) / 2
+    )
 
 
 def _same_but_case(distinct: list[str]) -> list[str]:

@@ -131,7 +131,7 @@ def test_known_texts_come_back_and_unknown_ones_are_not_confused():
     assert column.kind == "text"
     assert len(parts) == column.width
     numbers = np.stack(list(parts.values()), 1).astype(np.float32)
-    assert column.decode(numbers).tolist() == [*texts, None, "x" * SHOWN]
+    assert column.decode(numbers).fillna("").tolist() == [*texts, "", "x" * SHOWN]
     assert column.decode(np.stack(list(column.encode(pd.Series(["never seen"])).values()), 1)).tolist() == ["?"]
 
 

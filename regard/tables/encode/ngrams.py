@@ -50,7 +50,7 @@ def _count(texts: Sequence[str]) -> sparse.csr_array:
     space, word = _character_kinds(letters)
     letters = np.where(space, _SPACE, letters).astype(np.uint64)
     hashes, rows = zip(*_pieces(letters, row, space), strict=True)
-    words, word_rows = _words(letters, row, space, word)
+    words, word_rows = _word_ngrams(letters, row, space, word)
     buckets = np.concatenate([_bucket(np.concatenate(hashes)), BUCKETS + _bucket(words)])
     counts = sparse.coo_array(
         (np.ones(len(buckets), np.float32), (np.concatenate([*rows, word_rows]), buckets)), (len(texts), 2 * BUCKETS)
@@ -69,7 +69,7 @@ def _character_kinds(letters: np.ndarray) -> tuple[Bool[np.ndarray, " letter"], 
 
 def _pieces(letters: np.ndarray, row: np.ndarray, space: np.ndarray) -> list[tuple[Hashes, Rows]]:
     """Runs of a few characters with no space in them, except at their ends."""
-    found = []
+    pieces = []
     for size in PIECES:
         count = max(0, len(letters) - size + 1)
         hashes = np.full(count, size, dtype=np.uint64)
@@ -78,11 +78,11 @@ def _pieces(letters: np.ndarray, row: np.ndarray, space: np.ndarray) -> list[tup
             hashes = hashes * _PRIME + letters[place : place + count]
             if 0 < place < size - 1:
                 whole &= ~space[place : place + count]
-        found.append((hashes[whole], row[:count][whole]))
-    return found
+        pieces.append((hashes[whole], row[:count][whole]))
+    return pieces
 
 
-def _words(letters: np.ndarray, row: np.ndarray, space: np.ndarray, word: np.ndarray) -> tuple[Hashes, Rows]:
+def _word_ngrams(letters: np.ndarray, row: np.ndarray, space: np.ndarray, word: np.ndarray) -> tuple[Hashes, Rows]:
     """Words and pairs of adjacent words; every other sign is a word of its own."""
     joined = word[1:] & word[:-1]  # with the character before
     begins = np.flatnonzero(~space & np.concatenate([[True], ~joined]))
