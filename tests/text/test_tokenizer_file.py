@@ -75,5 +75,5 @@ def test_a_vocabulary_without_its_unknown_token_is_refused_in_one_line(tmp_path)
     (tmp_path / "tokenizer.json").write_text(json.dumps(written))
     broken = Tokenizer.load(tmp_path / "tokenizer.json")
     for use in (broken.encode, broken.offsets):
-        with pytest.raises(UserError, match=r"^the tokenizer cannot encode this text \(.*[Uu]nk.*\)$"):
+        with pytest.raises(UserError, match=r"^the tokenizer cannot encode this text \(.*[Uu][Nn][Kk].*\)$"):
             use(["the cat ☃"])
