@@ -76,3 +76,10 @@ def check_weights(model: nn.Module, weights: Mapping[str, Tensor], source: objec
             wrong.append(f"{name} holds {have.dtype}, not {want.dtype}")
     if wrong:
         raise UserError(f"{source}: does not fit the config: {'; '.join(sorted(wrong)[:8])}")
+
+
+def check_finite(weights: Mapping[str, Tensor], source: object) -> None:
+    """Refuse weights with NaN or infinity: a model would answer with arbitrary labels and tokens, not with an error."""
+    for name in sorted(weights):
+        if weights[name].is_floating_point() and not weights[name].isfinite().all():
+            raise UserError(f"{source}: {name} holds values that are not finite; the weights are damaged")

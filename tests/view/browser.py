@@ -14,6 +14,7 @@ from regard.view.open_run import OpenRun
 from regard.view.routes import make_app
 from regard.view.server import bind
 from regard.view.session import Session
+from tests.helpers import patience
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
 # Controls that nobody has named: what stands in a field, or can be chosen in it, is no name.
@@ -23,7 +24,6 @@ NAMELESS = """(() => { const named = (e) => { const label = e.labels?.[0]?.clone
     const all = [...document.querySelectorAll('button, select, textarea, input, canvas[role=img]')];
     return all.filter((e) => !named(e)).map((e) => e.outerHTML); })()"""
 TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-TIMEOUT = 180_000  # milliseconds: only a page that hangs takes so long, however busy the machine is
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def served(*runs: Path) -> Iterator[tuple[str, Session]]:
         yield f"http://127.0.0.1:{place.getsockname()[1]}/", session
     finally:
         server.should_exit = True
-        thread.join(timeout=120)
+        thread.join(timeout=patience(24))
 
 
 class Watched:
@@ -94,7 +94,7 @@ def browser() -> Iterator[Any]:
 def watched(browser: Any) -> Iterator[Watched]:
     """A page that must have asked nobody else and complained of nothing when the test is over."""
     context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(TIMEOUT)
+    context.set_default_timeout(1000 * patience(60))  # milliseconds: only a page that hangs takes so long
     watched = Watched(context.new_page())
     yield watched
     context.close()
