@@ -102,8 +102,8 @@ def _npt(problem: Problem, settings: FitSettings) -> FoldPredictions:
 def _baseline(problem: Problem, codes: np.ndarray, baseline: Baseline, settings: FitSettings) -> FoldPredictions:
     def predict(fold: Fold) -> np.ndarray:
         train = fold[0]
-        target = torch.from_numpy(np.asarray(codes[train], dtype=np.float64))
-        texts = score_targets([(target, int(codes.max()) + 1 if problem.classifies else 0)], torch.arange(len(train)))
+        known = torch.from_numpy(np.asarray(codes[train], dtype=np.float64))
+        texts = score_targets([(known, int(codes.max()) + 1 if problem.classifies else 0)], torch.arange(len(train)))
         features, kinds = problem.features, settings.feature_kinds(problem)
         columns, cells = Columns.fit_encode(features.iloc[train], kinds, texts)
         test = columns.encode(features.iloc[fold[1]])

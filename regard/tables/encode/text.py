@@ -94,7 +94,7 @@ def fit_text(
 def _sample(texts: Sequence[str], learned: np.ndarray | None) -> Int[np.ndarray, " row"]:
     """Rows to fit to, evenly spaced, so many that their characters do not exceed the most that are read."""
     rows = np.arange(len(texts)) if learned is None else np.flatnonzero(learned)
-    total = sum(min(len(texts[row]), MAX_CHARACTERS) for row in rows)
+    total = sum(min(len(texts[row]), MAX_CHARACTERS) for row in rows.tolist())
     most = min(len(rows), MAX_ROWS, max(1, int(len(rows) * MAX_TOTAL / max(1, total))))
     return rows[np.linspace(0, len(rows) - 1, most).round().astype(int)]
 
