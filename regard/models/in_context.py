@@ -20,6 +20,7 @@ from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Memory, States
 from regard.parts.attention import Attention, Full, ScalableSoftmax
 from regard.parts.cache import KVCache
+from regard.parts.column_pass import Cells, ColumnPass, Points
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
 from regard.parts.init import init_weights
@@ -48,6 +49,7 @@ class InContext(Trunk):
     cell_width: int = 64
     cell_layers: int = 2
     cell_heads: int = 2
+    column_pass: ColumnPass | None = None  # after the first cell layer
     summary_tokens: int = 3  # that condense the cells of a row
     thinking_rows: int = 16  # learned rows beside those of the table
     quantiles: int = 33  # of a numeric prediction
@@ -75,6 +77,7 @@ class Context:
     columns: ColumnStatistics
     closed_forms: ClosedForms
     column_codes: ColumnCodes
+    points: Points | None  # of the column pass
     cache: Sequence[KVCache]
     rows: States  # final states of the context rows
     labels: Float[Tensor, "table row label"]
@@ -96,6 +99,8 @@ class InContextModel(nn.Module):
             config, width=cell, heads=config.cell_heads, feed=SquaredReLU(hidden=2 * cell), attention=Full()
         )
         self.cells = nn.ModuleList(table_block(inner) for _ in range(config.cell_layers))
+        extra = config.column_pass
+        self.column_pass = None if extra is None else extra.build(cell, config.cell_heads, cell // 2, config.norm)
         self.cells_norm = config.norm.build(cell)
         self.row = Linear(config.summary_tokens * cell, config.width)
         self.label, self.ridge_class = (Linear(cell // 2, config.width) for _ in range(2))
@@ -110,6 +115,8 @@ class InContextModel(nn.Module):
         self.distribution = Linear(config.width, config.quantiles + 2)  # ridge gate, mean and quantiles
         self.gate = Gate(config.width)  # weight of the kernel ridge prediction
         init_weights(self, self.cells, self.rows, init=config.init)
+        if self.column_pass is not None:
+            self.column_pass.start_as_identity()
 
     def forward(
         self,
@@ -127,7 +134,7 @@ class InContextModel(nn.Module):
         context = target.shape[1]
         labels = label_features(target, classes)
         columns = ColumnStatistics.fit(values[:, :context], labels, category)
-        x, _, closed = self._embed(columns, values, column_codes, classes, labels=labels)
+        x, _, closed, _ = self._embed(columns, values, column_codes, classes, labels=labels)
         queries = self.query_token.expand(len(x), x.shape[1] - context, -1)
         x = x + torch.cat([self._label(labels, classes), queries], 1)
         x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x], 1)
@@ -152,7 +159,7 @@ class InContextModel(nn.Module):
         """
         labels = label_features(target, classes)
         columns = closed_forms.permuted_columns if closed_forms else ColumnStatistics.fit(values, labels, category)
-        x, closed_forms, _ = self._embed(
+        x, closed_forms, _, points = self._embed(
             columns, values, column_codes, classes, labels=labels, closed_forms=closed_forms
         )
         x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
@@ -160,12 +167,17 @@ class InContextModel(nn.Module):
         for block, buffer in zip(self.rows, cache, strict=True):
             x = block(x, cache=buffer, context=x.shape[1])
         rows = self.norm(x)[:, len(self.thinking_rows) :]
-        return Context(columns, closed_forms, column_codes, cache, rows, labels, classes)
+        return Context(columns, closed_forms, column_codes, points, cache, rows, labels, classes)
 
     def embed_rows(self, context: Context, values: Values) -> tuple[States, ClosedFormPredictions]:
         """States of query rows before attention between rows, and their closed-form predictions."""
-        x, _, closed = self._embed(
-            context.columns, values, context.column_codes, context.classes, closed_forms=context.closed_forms
+        x, _, closed, _ = self._embed(
+            context.columns,
+            values,
+            context.column_codes,
+            context.classes,
+            closed_forms=context.closed_forms,
+            points=context.points,
         )
         return x, closed
 
@@ -186,10 +198,11 @@ class InContextModel(nn.Module):
         *,
         labels: Tensor | None = None,
         closed_forms: ClosedForms | None = None,
-    ) -> tuple[States, ClosedForms, ClosedFormPredictions]:
-        """A state for every row, the closed forms and their predictions; `labels` are those of the first rows.
+        points: Points | None = None,
+    ) -> tuple[States, ClosedForms, ClosedFormPredictions, Points | None]:
+        """A state for every row, the closed forms, their predictions, and the points of the column pass.
 
-        The closed forms are fitted to these first rows unless they are given.
+        `labels` are those of the first rows. Closed forms and points are fitted to these rows unless they are given.
         """
         with torch.no_grad():
             cells, means = columns.describe(values, labels)
@@ -198,14 +211,26 @@ class InContextModel(nn.Module):
         means = torch.cat([self._embed_label(mean, classes), count], -1).flatten(3)
         similar = self.class_means(means) if classes else self.number_means(means)
         x = self.cell_features(cells) + similar + self.column_code(column_codes)[:, None]
-        tables, rows = values.shape[:2]
-        x = x.flatten(0, 1)
+        x, points = self._mix_cells(x, None if labels is None else self._embed_label(labels, classes), points)
+        row = self.row(self.cells_norm(x).flatten(2))
+        return row + self._embed_closed_forms(closed, classes), closed_forms, closed, points
+
+    def _mix_cells(
+        self, cells: Cells, labels: Tensor | None, points: Points | None
+    ) -> tuple[Float[Tensor, "table row summary cell"], Points | None]:
+        """Summary tokens of each row, after attention between its cells."""
+        tables, summaries = len(cells), len(self.summary_tokens)
+        x = cells.flatten(0, 1)
         x = torch.cat([self.summary_tokens.expand(len(x), -1, -1), x], 1)
         for number, block in enumerate(self.cells, 1):
-            last = number == len(self.cells)
-            x = block(x, queries=len(self.summary_tokens) if last else None)
-        row = self.row(self.cells_norm(x).flatten(1)).unflatten(0, (tables, rows))
-        return row + self._embed_closed_forms(closed, classes), closed_forms, closed
+            x = block(x, queries=summaries if number == len(self.cells) else None)
+            if self.column_pass is not None and number == 1:
+                x = x.unflatten(0, (tables, -1))
+                if points is None:
+                    assert labels is not None, "the points need labels"
+                    points = self.column_pass.summarise(x[:, : labels.shape[1]], labels)
+                x = self.column_pass(x, points).flatten(0, 1)
+        return x.unflatten(0, (tables, -1)), points
 
     def _embed_label(self, labels: Tensor, classes: int) -> Tensor:
         """Class probabilities, or the features of a number, as a vector of fixed width."""
