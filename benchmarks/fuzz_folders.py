@@ -94,11 +94,11 @@ def mutate_document(document: Any, rng: random.Random) -> Any:
 
 
 def _places(node: Any, parent: Any = None, key: Any = None) -> list[tuple[Any, Any]]:
-    found = [(parent, key)]
+    places = [(parent, key)]
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for name, value in list(items)[:50]:
-        found += _places(value, node, name)
-    return found
+        places += _places(value, node, name)
+    return places
 
 
 def _change(parent: Any, key: Any, rng: random.Random) -> None:
@@ -136,10 +136,10 @@ def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
     return data.replace(b"1", rng.choice((b"-1", b"999999999", b"1e999")), rng.randrange(1, 4))
 
 
-def mutate_tensors(found: dict[str, torch.Tensor], rng: random.Random) -> dict[str, torch.Tensor]:
-    found = dict(found)
-    name = rng.choice(sorted(found))
-    tensor = found[name]
+def mutate_tensors(stored: dict[str, torch.Tensor], rng: random.Random) -> dict[str, torch.Tensor]:
+    stored = dict(stored)
+    name = rng.choice(sorted(stored))
+    tensor = stored[name]
     wide = tensor.dtype if tensor.is_floating_point() else torch.float32
     changes: list[Callable[[], torch.Tensor]] = [
         lambda: tensor.to(rng.choice(DTYPES)),
@@ -157,15 +157,15 @@ def mutate_tensors(found: dict[str, torch.Tensor], rng: random.Random) -> dict[s
     ]
     kind = rng.randrange(len(changes) + 3)
     if kind < len(changes):
-        found[name] = changes[kind]()
+        stored[name] = changes[kind]()
     elif kind == len(changes):
-        del found[name]
+        del stored[name]
     elif kind == len(changes) + 1:
-        found["extra"] = tensor.clone()
+        stored["extra"] = tensor.clone()
     else:
-        other = rng.choice(sorted(found))
-        found[name], found[other] = found[other].clone(), tensor.clone()
-    return found
+        other = rng.choice(sorted(stored))
+        stored[name], stored[other] = stored[other].clone(), tensor.clone()
+    return stored
 
 
 def mutate_folder(folder: Path, rng: random.Random) -> str:
@@ -312,7 +312,7 @@ def forked(folder: Path) -> str:
 
 
 def fuzz(sources: list[Path], count: int, seed: int, run: Callable[[Path], str], keep: Path | None) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for number in range(count):
         rng = random.Random(f"{seed}/{number}")
         with tempfile.TemporaryDirectory() as place:
@@ -321,12 +321,12 @@ def fuzz(sources: list[Path], count: int, seed: int, run: Callable[[Path], str],
             shutil.copytree(source, folder)
             changed = mutate_folder(folder, rng)
             ended = run(folder)
-            found[ended] += 1
+            counts[ended] += 1
             if ended not in GOOD and keep is not None:
                 kept = keep / f"{number}-{ended.replace(' ', '-')}-{source.name}"
                 shutil.copytree(folder, kept, dirs_exist_ok=True)
                 print(f"case {number} ({changed} of {source.name}): {ended}; kept in {kept}", flush=True)
-    return found
+    return counts
 
 
 def main() -> int:
@@ -344,9 +344,9 @@ def main() -> int:
         for source in sources:
             use(source)  # it must load as it is; and what it imports is then imported for every case
             assert forked(source) == "loaded", f"{source.name} does not load in a process with limits"
-        found = fuzz(sources, options.count, options.seed, forked, options.keep)
-    print(json.dumps(dict(found)))
-    return int(any(name not in GOOD for name in found))
+        counts = fuzz(sources, options.count, options.seed, forked, options.keep)
+    print(json.dumps(dict(counts)))
+    return int(any(name not in GOOD for name in counts))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from regard.core.errors import UserError
+from regard.core.errors import UserError, one_line
 from regard.core.files import atomic_file
 
 
@@ -42,7 +42,7 @@ def load(path: Path) -> dict[str, Tensor]:
     except FileNotFoundError:
         raise UserError(f"{path}: is missing") from None
     except (SafetensorError, OSError) as error:
-        raise UserError(f"{path}: is damaged ({error})") from None
+        raise UserError(f"{path}: is damaged ({one_line(error)})") from None
     if written is not None and written != digest(tensors):
         raise UserError(f"{path}: is damaged (its contents do not match the digest written with them)")
     return tensors

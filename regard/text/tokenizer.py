@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer as Engine
 
-from regard.core.errors import ConfigError, UserError
+from regard.core.errors import ConfigError, UserError, one_line
 from regard.core.files import write_text
 
 PAD, START, END, UNKNOWN, MASK = "<pad>", "<s>", "</s>", "<unk>", "<mask>"
@@ -95,7 +95,7 @@ class Tokenizer:
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror})") from None
         except Exception as error:  # the library raises bare exceptions
-            raise UserError(f"{path}: is not a tokenizer ({error})") from None
+            raise UserError(f"{path}: is not a tokenizer ({one_line(error)})") from None
 
     @staticmethod
     def load_external(path: Path) -> "Tokenizer":
@@ -105,7 +105,7 @@ class Tokenizer:
         try:
             engine = Engine.from_str(path.read_text(encoding="utf-8"))
         except Exception as error:
-            raise UserError(f"{path}: is not a tokenizer ({error})") from None
+            raise UserError(f"{path}: is not a tokenizer ({one_line(error)})") from None
         known = engine.get_vocab()
         engine.add_special_tokens([token for token in SPECIAL if token not in known and BERT_NAMES[token] not in known])
         return Tokenizer(engine)
@@ -127,7 +127,7 @@ def _plain_errors() -> Iterator[None]:
     except TypeError:  # not a text
         raise
     except Exception as error:  # the library raises bare exceptions
-        raise UserError(f"the tokenizer cannot encode this text ({error})") from None
+        raise UserError(f"the tokenizer cannot encode this text ({one_line(error)})") from None
 
 
 def check_vocab(vocab: int, tokenizer: Tokenizer) -> None:

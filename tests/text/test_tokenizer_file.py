@@ -77,3 +77,15 @@ def test_a_vocabulary_without_its_unknown_token_is_refused_in_one_line(tmp_path)
     for use in (broken.encode, broken.offsets):
         with pytest.raises(UserError, match=r"^the tokenizer cannot encode this text \(.*[Uu][Nn][Kk].*\)$"):
             use(["the cat ☃"])
+
+
+@pytest.mark.parametrize("load", [Tokenizer.load, Tokenizer.load_external])
+def test_what_the_library_quotes_stays_on_one_line(load, tmp_path):
+    plain(tmp_path / "tokenizer.json")
+    written = json.loads((tmp_path / "tokenizer.json").read_text())
+    written["pre_tokenizer"] = {"type": "Split", "pattern": {"String": "a"}, "behavior": "two\nlines", "invert": False}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(written))
+    with pytest.raises(UserError, match="is not a tokenizer \\(") as caught:
+        load(tmp_path / "tokenizer.json")
+    assert "two lines" in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -51,7 +51,7 @@ class Watched:
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.opened: set[str] = set()
-        page.on("console", lambda told: self.note(told.type, told.text))
+        page.on("console", lambda message: self.note(message.type, message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: self.requests.append(request.url))
@@ -59,6 +59,10 @@ class Watched:
     def note(self, kind: str, words: str) -> None:
         if kind in ("error", "warning"):
             self.complaints.append(words)
+
+    def forgive(self, words: str) -> None:
+        """Drop the browser's own line about a request that was meant to fail."""
+        self.complaints = [complaint for complaint in self.complaints if words not in complaint]
 
     def open(self, address: str, wait: str = "main canvas", **state: object) -> Any:
         self.opened.add(address)
