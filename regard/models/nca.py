@@ -110,7 +110,7 @@ class NCAModel(nn.Module):
     def embed(self, rows: RowInputs) -> Rows:
         """The keys of rows, which are their queries too."""
         waves = self.periodic(rows.numbers[..., 0])
-        x = self.number(torch.cat([waves, rows.numbers], -1).flatten(1)) + self.category(rows.codes).sum(1)
+        x: Tensor = self.number(torch.cat([waves, rows.numbers], -1).flatten(1)) + self.category(rows.codes).sum(1)
         for block in self.blocks:
             x = x + block(x)
         return x
@@ -133,7 +133,8 @@ class NCAModel(nn.Module):
         return attended[0].mean(0)
 
     def _heads(self, x: Rows) -> Float[Tensor, "one head row size"]:
-        return x.unflatten(-1, (self.config.heads, -1)).transpose(0, 1)[None]
+        heads: Tensor = x.unflatten(-1, (self.config.heads, -1))
+        return heads.transpose(0, 1)[None]
 
 
 def _block(config: NCA) -> nn.Module:
