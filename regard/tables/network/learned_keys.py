@@ -8,6 +8,7 @@ which rows decided; of a numeric target they give the whole distribution.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -31,7 +32,7 @@ MAX_STEPS = 4000
 EVALUATIONS = 12  # on held-out rows
 MAX_HELD_OUT_ROWS = 2000  # of an evaluation
 MAX_EVALUATION_KEYS = 16_384
-MAX_KEYS = 131_072  # at prediction; a larger table is sampled
+MAX_KEYS = 65_536  # at prediction; a larger table is sampled
 MAX_CATEGORIES = 20_000  # of a column; rarer ones count as never seen
 PATTERN = 2**24  # weights that are computed at once, which bounds memory
 ROWS_PER_PASS = 8192  # of the encoder
@@ -175,8 +176,7 @@ class KeyBatches:
 
     def batch(self, step: int) -> KeyBatch:
         epoch, place = divmod(step, self.steps_per_epoch)
-        generator = torch.Generator().manual_seed(seed_for("keys", self.seed, epoch))
-        order = torch.randperm(len(self.rows), generator=generator)
+        order = _order(len(self.rows), seed_for("keys", self.seed, epoch))
         return self._batch(
             self.rows.take(chosen := order[place :: self.steps_per_epoch][:BATCH_ROWS]), self.labels[chosen]
         )
@@ -250,6 +250,12 @@ def _categories(table: EncodedTable) -> tuple[int, ...]:
     return tuple(
         min(MAX_CATEGORIES, int(count)) if category else 0 for count, category in zip(most, table.category, strict=True)
     )
+
+
+@lru_cache(maxsize=2)
+def _order(count: int, seed: int) -> Int[Tensor, " row"]:
+    """The rows of an epoch in random order, drawn once for all of its batches."""
+    return torch.randperm(count, generator=torch.Generator().manual_seed(seed))
 
 
 def _sample(count: int, most: int, seed: int) -> Int[Tensor, " row"]:
