@@ -22,7 +22,7 @@ from regard.train import DivergedError
 MIN_HELD_OUT = 12  # rows: fewer are too noisy, and the remaining rows are worth more as context
 FOLDS = 3  # fine-tuned networks, each with other rows held out
 MAX_FOLDS = 5  # if there is time for more
-LARGE = 2000  # rows: more are worth learned keys
+LARGE = 3000  # rows: with more, learned keys are better than fine-tuning
 TRIAL_MEMBERS = 2  # for held-out rows: both networks have the same ones, so few suffice
 MAX_HELD_OUT = 1000  # rows: more would take time and tell the same
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the fine-tuned networks in the ensemble
