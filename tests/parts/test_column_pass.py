@@ -16,7 +16,7 @@ GROUPS = [draw_group(Prior(budget=600, max_rows=48, max_columns=6), number) for 
 
 
 def with_pass(plain: InContextModel) -> InContextModel:
-    model = replace(PLAIN, column_pass=ColumnPass(points=4)).build().eval()
+    model = replace(PLAIN, column_pass=ColumnPass(bins=4)).build().eval()
     lacking = model.load_state_dict(plain.state_dict(), strict=False).missing_keys
     assert all(name.startswith("column_pass.") for name in lacking)
     return model
@@ -36,7 +36,7 @@ def test_it_starts_as_the_identity_and_reads_labels_later(number: int):
     model = with_pass(plain)
     before = predict(plain, group, context)
     assert torch.equal(predict(model, group, context), before)
-    torch.nn.init.normal_(model.column_pass.spread.out.weight)
+    torch.nn.init.normal_(model.column_pass.out.weight)
     after = predict(model, group, context)
     assert not torch.allclose(after, before)
     with torch.no_grad():
@@ -47,15 +47,19 @@ def test_it_starts_as_the_identity_and_reads_labels_later(number: int):
     torch.testing.assert_close(later, after, rtol=1e-4, atol=1e-5)
 
 
-def test_points_are_asked_of_the_context_and_its_labels_alone():
+def test_a_cell_reads_the_mean_label_of_its_bins_without_its_own():
     torch.manual_seed(0)
-    block = ColumnPass(points=3).build(8, 2, 4, PLAIN.norm)
-    cells, labels = torch.randn(2, 7, 5, 8), torch.randn(2, 7, 4)
-    points = block.summarise(cells, labels)
-    assert points.shape == (2 * 5, 3, 8)
-    assert not torch.allclose(points, block.summarise(cells, labels.flip(1)))
-    assert block(cells, points).shape == cells.shape
-    alone = block(cells[:, 3:4], points)
-    torch.testing.assert_close(alone, block(cells, points)[:, 3:4], rtol=1e-4, atol=1e-5)
-    with pytest.raises(ConfigError, match="points"):
-        ColumnPass(points=0)
+    block = ColumnPass(bins=3, heads=2).build(8, 4, PLAIN.norm)
+    cells, labels = torch.randn(2, 7, 5, 8), torch.randn(2, 6, 4)
+    bins = block._bins(cells)
+    _, sums = block(cells, labels)
+    read = block._read(bins, sums, labels).unflatten(-1, (2, 4))
+    for row in (0, 6):  # of the context, and a query
+        others = [other for other in range(6) if other != row]
+        share = bins[1, 3, 0, :, :]  # row, bin
+        total = share[others].T @ labels[1, others] + labels[1].mean(0)
+        mean = total / (share[others].sum(0)[:, None] + 1)
+        torch.testing.assert_close(read[1, row, 3, 0], share[row] @ mean, rtol=1e-4, atol=1e-5)
+    assert block(cells[:, 6:], None, sums)[0].allclose(block(cells, labels)[0][:, 6:], atol=1e-5)
+    with pytest.raises(ConfigError, match="bins"):
+        ColumnPass(bins=1)
