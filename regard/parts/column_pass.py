@@ -16,14 +16,26 @@ from regard.core.config import Config
 from regard.core.errors import at_least
 from regard.core.modules import RepeatedBlock
 from regard.parts.linear import Linear
-from regard.parts.norms import Norm
 
-SHARPNESS = 3.0  # of the first assignment to bins
+SHARPNESS = 2.0  # of the first assignment to bins
+GAIN = 10.0  # of what is read: about the size of the states of cells in trained weights
+MIN_STD = 1e-3  # of a state and of a label
 
 Cells = Float[Tensor, "table row place cell"]  # a place: a column, or a summary token of the row
 RowLabels = Float[Tensor, "table context label"]  # embedded
-BinSums = Float[Tensor, "table place head bin sum"]  # of the labels of context rows, and their number
 Assignment = Float[Tensor, "table place head row bin"]
+
+
+@dataclass(frozen=True)
+class ColumnBins:
+    """What the context rows say: how the states of a column are scaled, and the labels in each bin."""
+
+    center: Float[Tensor, "table one place cell"]
+    scale: Float[Tensor, "table one place cell"]
+    label_mean: Float[Tensor, "table one one one label"]
+    label_scale: Float[Tensor, "table one one one one"]
+    sums: Float[Tensor, "table place head bin label"]
+    counts: Float[Tensor, "table place head one bin"]
 
 
 @dataclass(frozen=True)
@@ -35,15 +47,14 @@ class ColumnPass(Config):
         at_least(1, heads=self.heads)
         at_least(2, bins=self.bins)
 
-    def build(self, width: int, label_width: int, norm: Norm) -> "ColumnPassBlock":
-        return ColumnPassBlock(self, width, label_width, norm)
+    def build(self, width: int, label_width: int) -> "ColumnPassBlock":
+        return ColumnPassBlock(self, width, label_width)
 
 
 class ColumnPassBlock(RepeatedBlock):
-    def __init__(self, config: ColumnPass, width: int, label_width: int, norm: Norm):
+    def __init__(self, config: ColumnPass, width: int, label_width: int):
         super().__init__()
         self.heads = config.heads
-        self.norm = norm.build(width)
         self.assign = Linear(width, config.heads * config.bins)
         self.out = Linear(config.heads * label_width, width)
 
@@ -53,34 +64,49 @@ class ColumnPassBlock(RepeatedBlock):
         nn.init.zeros_(self.out.weight)
 
     def forward(
-        self, cells: Cells, labels: RowLabels | None = None, sums: BinSums | None = None
-    ) -> tuple[Cells, BinSums]:
-        """The cells after the pass, and the sums of the bins.
+        self, cells: Cells, labels: RowLabels | None = None, fitted: ColumnBins | None = None
+    ) -> tuple[Cells, ColumnBins]:
+        """The cells after the pass, and the bins, which are fitted to the first rows unless they are given.
 
-        `labels` are those of the first rows, to which the sums are fitted unless they are given.
+        `labels` are those of the first rows.
         """
-        bins = self._bins(cells)
-        if sums is None:
-            assert labels is not None, "bins need labels to be summed"
-            counted = torch.cat([labels, torch.ones_like(labels[..., :1])], -1)
-            sums = bins[..., : labels.shape[1], :].transpose(-1, -2) @ counted[:, None, None]
-        return cells + self.out(self._read(bins, sums, labels)), sums
+        if fitted is None:
+            assert labels is not None, "bins need labels"
+            fitted = self._fit(cells[:, : labels.shape[1]], labels)
+        bins = self._assign(cells, fitted.center, fitted.scale)
+        return cells + self.out(_read(bins, fitted, labels)), fitted
 
-    def _bins(self, cells: Cells) -> Assignment:
-        scores = self.assign(self.norm(cells)).unflatten(-1, (self.heads, -1))
+    def _fit(self, cells: Cells, labels: RowLabels) -> ColumnBins:
+        std, center = torch.std_mean(cells, 1, correction=0, keepdim=True)
+        scale = std + MIN_STD
+        bins = self._assign(cells, center, scale)
+        label_std, label_mean = torch.std_mean(labels, 1, correction=0)
+        label_scale = label_std.square().mean(-1).sqrt() + MIN_STD
+        return ColumnBins(
+            center,
+            scale,
+            label_mean[:, None, None, None],
+            label_scale[:, None, None, None, None],
+            bins.transpose(-1, -2) @ labels[:, None, None],
+            bins.sum(-2, keepdim=True),
+        )
+
+    def _assign(self, cells: Cells, center: Tensor, scale: Tensor) -> Assignment:
+        """To which bins a state belongs, by how it differs from the others of its column."""
+        scores = self.assign((cells - center) / scale).unflatten(-1, (self.heads, -1))
         return scores.softmax(-1).permute(0, 2, 3, 1, 4)
 
-    def _read(self, bins: Assignment, sums: BinSums, labels: RowLabels | None) -> Float[Tensor, "table row place read"]:
-        """The mean label of a cell's bins without its own row, where one more row has the label of the whole table."""
-        total, count = sums[..., :-1], sums[..., -1][..., None, :]
-        overall = total.sum(-2, keepdim=True) / count.sum(-1, keepdim=True)
-        own = torch.zeros_like(bins[..., :1])
-        if labels is not None:
-            own[..., : labels.shape[1], :] = 1.0
-        weight = bins / (count - own * bins + 1)
-        read = weight @ total + weight.sum(-1, keepdim=True) * overall
-        if labels is not None:
-            kept = labels.shape[1]
-            hidden = (weight * bins)[..., :kept, :].sum(-1, keepdim=True) * labels[:, None, None]
-            read = torch.cat([read[..., :kept, :] - hidden, read[..., kept:, :]], -2)
-        return read.permute(0, 3, 1, 2, 4).flatten(3)
+
+def _read(bins: Assignment, fitted: ColumnBins, labels: RowLabels | None) -> Float[Tensor, "table row place read"]:
+    """By how much the mean label of a cell's bins, without its own row, differs from that of the table.
+
+    Each bin has one more row, whose label is the mean.
+    """
+    rows, own = bins.shape[-2], 0 if labels is None else labels.shape[1]
+    known = (torch.arange(rows, device=bins.device) < own).float()[:, None]
+    weight = bins / (fitted.counts - known * bins + 1)
+    read = weight @ fitted.sums + weight.sum(-1, keepdim=True) * fitted.label_mean - fitted.label_mean
+    if labels is not None:
+        own_label = torch.cat([labels, labels.new_zeros(len(labels), rows - own, labels.shape[2])], 1)
+        read = read - (weight * bins).sum(-1, keepdim=True) * own_label[:, None, None]
+    return (GAIN * read / fitted.label_scale).permute(0, 3, 1, 2, 4).flatten(3)

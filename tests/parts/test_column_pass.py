@@ -8,7 +8,7 @@ import torch
 from regard.core.errors import ConfigError
 from regard.models import InContext
 from regard.models.in_context import InContextModel
-from regard.parts.column_pass import ColumnPass
+from regard.parts.column_pass import GAIN, ColumnPass, _read
 from regard.tables.prior import Prior, draw_group
 
 PLAIN = InContext(width=32, heads=2, layers=1, cell_width=16, cell_layers=2, thinking_rows=2, quantiles=5)
@@ -49,17 +49,17 @@ def test_it_starts_as_the_identity_and_reads_labels_later(number: int):
 
 def test_a_cell_reads_the_mean_label_of_its_bins_without_its_own():
     torch.manual_seed(0)
-    block = ColumnPass(bins=3, heads=2).build(8, 4, PLAIN.norm)
+    block = ColumnPass(bins=3, heads=2).build(8, 4)
     cells, labels = torch.randn(2, 7, 5, 8), torch.randn(2, 6, 4)
-    bins = block._bins(cells)
-    _, sums = block(cells, labels)
-    read = block._read(bins, sums, labels).unflatten(-1, (2, 4))
+    after, fitted = block(cells, labels)
+    bins = block._assign(cells, fitted.center, fitted.scale)
+    read = _read(bins, fitted, labels).unflatten(-1, (2, 4))
+    overall, share = labels[1].mean(0), bins[1, 3, 0]
     for row in (0, 6):  # of the context, and a query
         others = [other for other in range(6) if other != row]
-        share = bins[1, 3, 0, :, :]  # row, bin
-        total = share[others].T @ labels[1, others] + labels[1].mean(0)
-        mean = total / (share[others].sum(0)[:, None] + 1)
-        torch.testing.assert_close(read[1, row, 3, 0], share[row] @ mean, rtol=1e-4, atol=1e-5)
-    assert block(cells[:, 6:], None, sums)[0].allclose(block(cells, labels)[0][:, 6:], atol=1e-5)
+        mean = (share[others].T @ labels[1, others] + overall) / (share[others].sum(0)[:, None] + 1)
+        expected = GAIN * (share[row] @ mean - overall) / fitted.label_scale[1].squeeze()
+        torch.testing.assert_close(read[1, row, 3, 0], expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(block(cells[:, 6:], None, fitted)[0], after[:, 6:], rtol=1e-4, atol=1e-5)
     with pytest.raises(ConfigError, match="bins"):
         ColumnPass(bins=1)
