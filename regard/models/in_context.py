@@ -234,7 +234,7 @@ class InContextModel(nn.Module):
         if not classes:
             return self.number(labels)
         number = torch.arange(classes, device=labels.device)
-        return labels @ (self.class_units(number % DIGITS) + self.class_tens(number // DIGITS % DIGITS))
+        return labels.matmul(self.class_units(number % DIGITS) + self.class_tens(number // DIGITS % DIGITS))
 
     def _embed_closed_forms(self, closed: ClosedFormPredictions, classes: int) -> States:
         ridge, kernel = closed.unbind(2)
@@ -253,11 +253,11 @@ class InContextModel(nn.Module):
         gate = self.gate(queries)
         if classes:
             kernel = kernel.clamp(min=0)  # a regression on indicators is not bounded by 0
-            attended = self.label_attention(queries, context, labels)
+            attended: Tensor = self.label_attention(queries, context, labels)
             return torch.lerp(attended, kernel / kernel.sum(-1, keepdim=True), gate)
         attended = self.label_attention(queries, context, labels[..., :1])
         ridge_gate, offsets = self.distribution(queries).float().split([1, self.config.quantiles + 1], -1)
-        return torch.lerp(torch.lerp(attended, ridge, ridge_gate.sigmoid()), kernel, gate) + offsets
+        return torch.lerp(torch.lerp(attended, ridge, ridge_gate.sigmoid()), kernel, gate).add(offsets)
 
 
 def fit_closed_forms(
