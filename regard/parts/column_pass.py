@@ -93,7 +93,7 @@ class ColumnPassBlock(RepeatedBlock):
 
     def _assign(self, cells: Cells, center: Tensor, scale: Tensor) -> Assignment:
         """To which bins a state belongs, by how it differs from the others of its column."""
-        scores = self.assign((cells - center) / scale).unflatten(-1, (self.heads, -1))
+        scores: Tensor = self.assign((cells - center) / scale).unflatten(-1, (self.heads, -1))
         return scores.softmax(-1).permute(0, 2, 3, 1, 4)
 
 
