@@ -17,7 +17,7 @@ from regard.core.errors import at_least
 from regard.core.modules import RepeatedBlock
 from regard.parts.linear import Linear
 
-SHARPNESS = 2.0  # of the first assignment to bins
+ASSIGNMENT_GAIN = 2.0  # of the first assignment to bins, which must tell states apart
 GAIN = 10.0  # of what is read: about the size of the states of cells in trained weights
 MIN_STD = 1e-3  # of a state and of a label
 
@@ -60,7 +60,7 @@ class ColumnPassBlock(RepeatedBlock):
 
     @torch.no_grad()
     def start_as_identity(self) -> None:
-        self.assign.weight.mul_(SHARPNESS)
+        self.assign.weight.mul_(ASSIGNMENT_GAIN)
         nn.init.zeros_(self.out.weight)
 
     def forward(
