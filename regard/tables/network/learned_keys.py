@@ -6,8 +6,9 @@ which rows decided; of a numeric target they give the whole distribution.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -31,7 +32,7 @@ MAX_STEPS = 4000
 EVALUATIONS = 12  # on held-out rows
 MAX_HELD_OUT_ROWS = 2000  # of an evaluation
 MAX_EVALUATION_KEYS = 16_384
-MAX_KEYS = 131_072  # at prediction; a larger table is sampled
+MAX_KEYS = 65_536  # at prediction; a larger table is sampled
 MAX_CATEGORIES = 20_000  # of a column; rarer ones count as never seen
 PATTERN = 2**24  # weights that are computed at once, which bounds memory
 ROWS_PER_PASS = 8192  # of the encoder
@@ -52,30 +53,44 @@ class LearnedKeysPredictor:
         """The keys can be computed again."""
         return {**self.__dict__, "_keys": None}
 
+    @torch.inference_mode()
     def predict(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row prediction"]:
         """The probability of each class; or the mean and the quantiles of a number."""
         labels = self.table.target[self.key_rows]
         if self.table.classes:
-            attended = torch.cat([part @ _one_hot(labels, self.table.classes) for part in self._weights(values)])
+            attended = torch.cat([part @ _one_hot(labels, self.table.classes) for part, _ in self._weights(values)])
             return smooth_probabilities(attended, self.table.classes)
-        return torch.cat([_distribution(part.double(), labels.double()) for part in self._weights(values)])
+        parts = [self._distribution(weights, queries, labels) for weights, queries in self._weights(values)]
+        return torch.cat(parts)
 
+    def _distribution(self, weights: Tensor, queries: Tensor, numbers: Float[Tensor, " key"]) -> Tensor:
+        """The mean and the quantiles of the keys' numbers, corrected for the difference between query and key."""
+        correction = self.model.correction
+        assert correction is not None, "keys of a numeric target are trained with a correction"
+        std = self.model.label_std.double()
+        numbers = numbers.double() - std * correction(self._key_rows())[:, 0]
+        return _quantiles(weights.double(), numbers) + std * correction(queries).double()
+
+    @torch.inference_mode()
     def row_weights(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row context"]:
         """Attention on each training row."""
         weights = torch.zeros(len(values), len(self.table.values))
-        weights[:, self.key_rows] = torch.cat(list(self._weights(values)))
+        weights[:, self.key_rows] = torch.cat([part for part, _ in self._weights(values)])
         return weights
 
-    @torch.inference_mode()
-    def _weights(self, values: Float[Tensor, "row column"]) -> Iterator[Float[Tensor, "row key"]]:
-        """The weights of all keys, for some query rows at a time."""
+    def _weights(self, values: Float[Tensor, "row column"]) -> Iterator[tuple[Tensor, Tensor]]:
+        """The weights of all keys for some query rows at a time, and these rows as the encoder has them."""
+        keys = self._key_rows()
+        nothing = torch.zeros(len(keys), 1)
+        for queries in embed_rows(self.model, values).split(max(1, PATTERN // len(keys))):
+            with listen(self.model) as heard:
+                self.model(queries, keys, nothing)
+            yield heard["pattern"][0].mean(0), queries
+
+    def _key_rows(self) -> Float[Tensor, "key width"]:
         if self._keys is None:
             self._keys = embed_rows(self.model, self.table.values[self.key_rows])
-        nothing = torch.zeros(len(self._keys), 1)
-        for part in embed_rows(self.model, values).split(max(1, PATTERN // len(self._keys))):
-            with listen(self.model) as heard:
-                self.model(part, self._keys, nothing)
-            yield heard["pattern"][0].mean(0)
+        return self._keys
 
 
 @torch.inference_mode()
@@ -87,7 +102,7 @@ def _one_hot(target: Float[Tensor, " row"], classes: int) -> Float[Tensor, "row 
     return F.one_hot(target.long(), classes).float()
 
 
-def _distribution(weights: Float[Tensor, "row key"], numbers: Float[Tensor, " key"]) -> Float[Tensor, "row prediction"]:
+def _quantiles(weights: Float[Tensor, "row key"], numbers: Float[Tensor, " key"]) -> Float[Tensor, "row prediction"]:
     """The mean and the quantiles of numbers with these weights."""
     order = numbers.argsort()
     cumulative = weights[:, order].cumsum(1)
@@ -146,36 +161,38 @@ def _embed(model: nn.Module, rows: RowInputs) -> Tensor:
 
 @dataclass(frozen=True)
 class KeyBatches:
-    """Random rows in every step; evaluation of held-out rows against the training rows, or some of them."""
+    """Random rows in every step; evaluation of held-out rows against the training rows, or some of them.
 
-    rows: RowInputs
+    Rows are encoded when they are needed: of a very large table most never are.
+    """
+
+    encode: Callable[[Tensor], RowInputs]
+    values: Float[Tensor, "row column"]
     labels: Float[Tensor, "row label"]
-    held_out: RowInputs
+    held_out_values: Float[Tensor, "held column"]
     held_out_labels: Float[Tensor, "held label"]
     seed: int
     fixed_shape = True
 
     @property
     def steps_per_epoch(self) -> int:
-        return max(1, len(self.rows) // BATCH_ROWS)
+        return max(1, len(self.values) // BATCH_ROWS)
 
     def batch(self, step: int) -> KeyBatch:
         epoch, place = divmod(step, self.steps_per_epoch)
-        generator = torch.Generator().manual_seed(seed_for("keys", self.seed, epoch))
-        order = torch.randperm(len(self.rows), generator=generator)
-        return self._batch(
-            self.rows.take(chosen := order[place :: self.steps_per_epoch][:BATCH_ROWS]), self.labels[chosen]
-        )
+        order = _order(len(self.values), seed_for("keys", self.seed, epoch))
+        chosen = order[place :: self.steps_per_epoch][:BATCH_ROWS]
+        return self._batch(self.values[chosen], self.labels[chosen])
 
     def once(self) -> Iterator[KeyBatch]:
-        keys = _sample(len(self.rows), MAX_EVALUATION_KEYS, self.seed)
-        some = _sample(len(self.held_out), MAX_HELD_OUT_ROWS, self.seed)
-        queries, others = self.held_out.take(some), self.rows.take(keys)
-        joined = RowInputs(torch.cat([queries.numbers, others.numbers]), torch.cat([queries.codes, others.codes]))
+        keys = _sample(len(self.values), MAX_EVALUATION_KEYS, self.seed)
+        some = _sample(len(self.held_out_values), MAX_HELD_OUT_ROWS, self.seed)
+        values = torch.cat([self.held_out_values[some], self.values[keys]])
         labels = torch.cat([self.held_out_labels[some], self.labels[keys]])
-        yield replace(self._batch(joined, labels), keys=len(keys))
+        yield replace(self._batch(values, labels), keys=len(keys))
 
-    def _batch(self, rows: RowInputs, labels: Tensor) -> KeyBatch:
+    def _batch(self, values: Tensor, labels: Tensor) -> KeyBatch:
+        rows = self.encode(values)
         return KeyBatch(rows.numbers, rows.codes, labels)
 
 
@@ -183,18 +200,21 @@ def train_learned_keys(table: EncodedTable, held_out: EncodedTable, seconds: flo
     """An encoder trained on a table for so many seconds, with the weights that were best on the held-out rows."""
     began = time.monotonic()
     torch.manual_seed(seed_for("learned keys", seed))
-    model = NCA(categories=_categories(table)).build()
-    model.inputs.fit(table.values[:, ~table.category])
-    rows, others = model.encode(table.values), model.encode(held_out.values)
-    batches = KeyBatches(rows, _labels(table, table), others, _labels(held_out, table), seed)
+    model = NCA(categories=_categories(table), correction=not table.classes).build()
+    some = _sample(len(table.values), MAX_KEYS, seed)
+    model.inputs.fit(table.values[some][:, ~table.category])
+    if not table.classes:
+        model.label_std.copy_(_std(table))
+    labels, others = _labels(table, table), _labels(held_out, table)
+    batches = KeyBatches(model.encode, table.values, labels, held_out.values, others, seed)
     objective = LearnedKeysObjective(table.classes)
-    steps = _steps(model, objective, batches, seconds - (time.monotonic() - began))
+    expected = _expected_steps(model, objective, batches, seconds - (time.monotonic() - began))
     training = Training(
-        steps=steps,
+        steps=MAX_STEPS,
         minutes=max(1e-6, seconds - (time.monotonic() - began)) / 60,
         optimiser=AdamW(lr=2e-3, weight_decay=1.0),
         schedule=WSD(warmup=20, stable=0.0),
-        eval_every=max(1, steps // EVALUATIONS),
+        eval_every=max(1, expected // EVALUATIONS),
         checkpoint_minutes=600,
         precision="float32",
         compile="never",
@@ -204,8 +224,8 @@ def train_learned_keys(table: EncodedTable, held_out: EncodedTable, seconds: flo
     return model
 
 
-def _steps(model: NCAModel, objective: LearnedKeysObjective, batches: KeyBatches, seconds: float) -> int:
-    """How many steps there is time for, less the evaluations."""
+def _expected_steps(model: NCAModel, objective: LearnedKeysObjective, batches: KeyBatches, seconds: float) -> int:
+    """About how many steps there is time for, less the evaluations."""
     objective.loss(model, batches.batch(0)).total.backward()  # the first step is slower
     began = time.monotonic()
     objective.loss(model, batches.batch(1)).total.backward()
@@ -222,8 +242,11 @@ def _labels(rows: EncodedTable, table: EncodedTable) -> Float[Tensor, "row label
     """One-hot classes, or numbers standardised as those of the table."""
     if table.classes:
         return _one_hot(rows.target, table.classes)
-    mean, std = table.target.mean(), table.target.std(correction=0)
-    return ((rows.target - mean) / std.clamp(min=1e-30)).float()[:, None]
+    return ((rows.target - table.target.mean()) / _std(table)).float()[:, None]
+
+
+def _std(table: EncodedTable) -> Tensor:
+    return table.target.std(correction=0).clamp(min=1e-30)
 
 
 def _categories(table: EncodedTable) -> tuple[int, ...]:
@@ -231,6 +254,12 @@ def _categories(table: EncodedTable) -> tuple[int, ...]:
     return tuple(
         min(MAX_CATEGORIES, int(count)) if category else 0 for count, category in zip(most, table.category, strict=True)
     )
+
+
+@lru_cache(maxsize=2)
+def _order(count: int, seed: int) -> Int[Tensor, " row"]:
+    """The rows of an epoch in random order, drawn once for all of its batches."""
+    return torch.randperm(count, generator=torch.Generator().manual_seed(seed))
 
 
 def _sample(count: int, most: int, seed: int) -> Int[Tensor, " row"]:
