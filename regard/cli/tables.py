@@ -10,7 +10,7 @@ from regard.cli.app import app
 from regard.core.errors import ConfigError, UserError, at_least
 
 Task = Literal["auto", "classify", "regress"]
-Mode = Literal["auto", "in_context", "scratch"]
+Mode = Literal["auto", "attention", "in_context", "scratch"]
 Kinds = Annotated[tuple[str, ...], Parameter(name="--kind")]
 
 logger = logging.getLogger("regard.tables")

@@ -45,13 +45,16 @@ def _temperature(model: InContextModel, table: EncodedTable, seed: int) -> float
     return fit_temperature(predictor.predict(held_out.values), held_out.target)
 
 
-def auto(model: InContextModel, table: EncodedTable, members: int, seed: int, seconds: float) -> Ensemble:
-    """The network and fine-tuned copies of it, weighted by their loss on held-out rows; of a large table, learned keys.
+def auto(
+    model: InContextModel, table: EncodedTable, members: int, seed: int, seconds: float, trees: bool = True
+) -> Ensemble:
+    """The network and fine-tuned copies of it, weighted by their loss on held-out rows.
 
+    A large table has other predictors beside the network (see `large`), with `trees` or attention only.
     As many folds are fine-tuned as there is time for; if there is none for even one, the mode is `in_context`.
     """
     if len(table.values) > LARGE and table.classes != 1:
-        return auto_large(model, table, members, seed, seconds)
+        return auto_large(model, table, members, seed, seconds, trees)
     began = time.monotonic()
     folds = split_folds(table, MAX_FOLDS, seed, MAX_HELD_OUT)
     if table.classes == 1 or min(len(held_out.target) for _, held_out in folds) < MIN_HELD_OUT:

@@ -28,7 +28,7 @@ from regard.tables.network.scratch import train_from_scratch
 from regard.tables.predictor import Predictor
 from regard.tables.threads import threads
 
-Mode = Literal["auto", "in_context", "scratch"]
+Mode = Literal["auto", "attention", "in_context", "scratch"]
 
 
 class TableEstimator(BaseEstimator):
@@ -37,8 +37,9 @@ class TableEstimator(BaseEstimator):
     Parameters
     ----------
     mode
-        `in_context` uses the pre-trained network and trains nothing; `auto` also fine-tunes copies of it within the
-        time limit; `scratch` trains an NPT on this table alone, as in the paper.
+        `in_context` uses the pre-trained network and trains nothing; `auto` also trains on this table within the time
+        limit: fine-tuned copies of the network or, with more than 3,000 rows, learned keys and boosted trees;
+        `attention` is `auto` without trees; `scratch` trains an NPT on this table alone, as in the paper.
     time_limit
         Seconds that `fit` may take.
     members
@@ -100,7 +101,7 @@ class TableEstimator(BaseEstimator):
             return train_from_scratch(table, self.seed_, seconds, unlabelled=unlabelled)
         if self.mode == "in_context":
             return in_context(model, table, self.members, self.seed_)
-        return auto(model, table, self.members, self.seed_, seconds)
+        return auto(model, table, self.members, self.seed_, seconds, trees=self.mode == "auto")
 
     def _predictions(self, X: Any) -> list[Tensor]:
         """The output of the predictor of each target."""
@@ -159,7 +160,7 @@ class TableEstimator(BaseEstimator):
         if self.transductive and self.mode != "scratch":
             raise ConfigError(f"transductive: only mode 'scratch' learns from rows without a target, not {self.mode!r}")
         if self.weights is not None and self.mode == "scratch":
-            raise ConfigError("weights: mode 'scratch' does not use any; choose auto or in_context")
+            raise ConfigError("weights: mode 'scratch' does not use any; choose another mode")
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, for `regard.load` and the command line. It contains the training rows."""

@@ -1,0 +1,155 @@
+"""Gradient-boosted trees beside the networks: on large tables they see what attention misses, and the other way round.
+
+scikit-learn's histogram boosting grows the trees; what is kept of them is a few arrays, so that a stored table holds no
+code. The weight of a training row is that of the trees seen as a nearest-neighbour method (Lin & Jeon, 2006): the share
+of trees in which it is in the leaf of the query row, each leaf divided among its rows.
+"""
+
+import time
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.tables.encode.table import EncodedTable
+from regard.tables.network.in_context_loss import quantile_levels, smooth_probabilities
+from regard.tables.network.level_means import LevelMeans
+
+QUANTILES = 33
+LEARNING_RATE = 0.08
+ROUNDS = 25  # between evaluations on held-out rows
+MAX_ROUNDS = 1000
+PATIENCE = 2  # evaluations without a gain
+MAX_LEAVES = 2**22  # leaves of rows that are computed at once, which bounds memory
+
+
+@dataclass(frozen=True)
+class Trees:
+    """The nodes of all trees. A node's children come after it; a leaf is its own child."""
+
+    column: Int[Tensor, " node"]
+    threshold: Float[Tensor, " node"]
+    missing_left: Bool[Tensor, " node"]
+    left: Int[Tensor, " node"]
+    right: Int[Tensor, " node"]
+    value: Float[Tensor, " node"]  # of a leaf
+    roots: Int[Tensor, "round output"]
+    baseline: Float[Tensor, " output"]
+
+    def leaves(self, cells: Float[Tensor, "row column"]) -> Int[Tensor, "row tree"]:
+        """The leaf of each row in each tree."""
+        node = self.roots.flatten().expand(len(cells), -1)
+        while True:
+            cell = cells.gather(1, self.column[node])
+            goes_left = torch.where(cell.isnan(), self.missing_left[node], cell <= self.threshold[node])
+            after = torch.where(goes_left, self.left[node], self.right[node])
+            if torch.equal(after, node):
+                return node
+            node = after
+
+    def scores(self, leaves: Int[Tensor, "row tree"]) -> Float[Tensor, "row output"]:
+        return self.value[leaves].unflatten(1, tuple(self.roots.shape)).sum(1) + self.baseline
+
+
+def trees_of(model: Any, rounds: int) -> Trees:
+    """The first rounds of a fitted model of scikit-learn's histogram boosting."""
+    nodes: list[dict[str, np.ndarray]] = []
+    roots: list[list[int]] = []
+    first = 0
+    for each in model._predictors[:rounds]:
+        roots.append([])
+        for tree in each:
+            part = tree.nodes
+            own = np.arange(len(part)) + first
+            leaf = part["is_leaf"].astype(bool)
+            nodes.append({
+                "column": np.where(leaf, 0, part["feature_idx"]).astype(np.int64),
+                "threshold": np.where(leaf, 0.0, part["num_threshold"]).astype(np.float64),
+                "missing_left": part["missing_go_to_left"].astype(bool),
+                "left": np.where(leaf, own, part["left"].astype(np.int64) + first),
+                "right": np.where(leaf, own, part["right"].astype(np.int64) + first),
+                "value": np.where(leaf, part["value"], 0.0).astype(np.float64),
+            })  # fmt: skip
+            roots[-1].append(first)
+            first += len(part)
+    arrays = {name: torch.from_numpy(np.concatenate([each[name] for each in nodes])) for name in nodes[0]}
+    baseline = torch.from_numpy(np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1))
+    return Trees(**arrays, roots=torch.tensor(roots), baseline=baseline)
+
+
+class BoostedTreesPredictor:
+    """Trees with the table that they were grown on."""
+
+    attends_to_labels = False
+
+    def __init__(self, trees: Trees, levels: LevelMeans, residuals: Float[Tensor, " quantile"], table: EncodedTable):
+        self.trees, self.levels, self.table = trees, levels, table
+        self.residuals = residuals  # quantiles of truth minus prediction; empty for classes
+
+    def predict(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row prediction"]:
+        """The probability of each class; or the mean and the quantiles of a number."""
+        cells = self.levels.encode(values)
+        parts = cells.split(max(1, MAX_LEAVES // self.trees.roots.numel()))
+        scores = torch.cat([self.trees.scores(self.trees.leaves(part)) for part in parts])
+        if not self.table.classes:
+            return torch.cat([scores, scores + self.residuals], 1)
+        if scores.shape[1] == 1:
+            scores = torch.cat([torch.zeros_like(scores), scores], 1)
+        return smooth_probabilities(scores.softmax(1).float(), self.table.classes)
+
+    def row_weights(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row context"]:
+        """The share of trees in which a training row is in the leaf of the query row, divided among the leaf's rows."""
+        leaves = self.trees.leaves(self.levels.encode(values))
+        weights = torch.zeros(len(values), len(self.table.values))
+        for queries, rows in zip(leaves.T, self.trees.leaves(self.levels.encode(self.table.values)).T, strict=True):
+            same = (queries[:, None] == rows).float()
+            weights += same / same.sum(1, keepdim=True).clamp(min=1)
+        return weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
+
+
+def grow_trees(
+    table: EncodedTable, held_out: EncodedTable, seconds: float, seed: int
+) -> tuple[Trees, LevelMeans, Float[Tensor, " quantile"]]:
+    """Trees with the number of rounds that was best on the held-out rows, and the quantiles of the residuals there."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    began = time.monotonic()
+    levels = LevelMeans.fit(table)
+    cells, target = levels.cross_fit(table, seed).numpy(), table.target.numpy()
+    kind = HistGradientBoostingClassifier if table.classes else HistGradientBoostingRegressor
+    model = kind(learning_rate=LEARNING_RATE, early_stopping=False, warm_start=True, random_state=seed, max_iter=ROUNDS)
+    best, rounds, waited = float("inf"), 0, 0
+    while waited < PATIENCE and model.max_iter <= MAX_ROUNDS:
+        model.fit(cells, target)
+        trees = trees_of(model, model.max_iter)
+        loss = _loss(BoostedTreesPredictor(trees, levels, torch.zeros(QUANTILES), table), held_out)
+        waited = 0 if loss < best else waited + 1
+        if loss < best:
+            best, rounds = loss, model.max_iter
+        each = (time.monotonic() - began) / (model.max_iter / ROUNDS)
+        if time.monotonic() - began + each > seconds:
+            break
+        model.max_iter += ROUNDS
+    trees = trees_of(model, rounds)
+    return trees, levels, _residuals(trees, levels, held_out)
+
+
+def _loss(predictor: BoostedTreesPredictor, rows: EncodedTable) -> float:
+    predicted = predictor.predict(rows.values)
+    if rows.classes:
+        return -predicted.gather(1, rows.target.long()[:, None]).log().mean().item()
+    return (predicted[:, 0] - rows.target).square().mean().item()
+
+
+def _residuals(trees: Trees, levels: LevelMeans, rows: EncodedTable) -> Float[Tensor, " quantile"]:
+    if rows.classes:
+        return torch.empty(0, dtype=torch.float64)
+    predicted = trees.scores(trees.leaves(levels.encode(rows.values)))[:, 0]
+    return torch.quantile(rows.target.double() - predicted, quantile_levels(QUANTILES).double())
+
+
+def tensors_of(trees: Trees) -> dict[str, Tensor]:
+    return {field.name: getattr(trees, field.name) for field in fields(trees)}

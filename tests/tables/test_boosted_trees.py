@@ -1,0 +1,68 @@
+"""Boosted trees: the arrays that are kept predict what scikit-learn's own trees do."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+from regard.tables.encode.table import EncodedTable
+from regard.tables.network.boosted_trees import BoostedTreesPredictor, grow_trees, trees_of
+from regard.tables.network.level_means import PRIOR_ROWS, LevelMeans
+
+
+def mixed_table(rows: int, classes: int, seed: int = 0) -> EncodedTable:
+    generator = torch.Generator().manual_seed(seed)
+    values = torch.randn(rows, 4, generator=generator)
+    values[:, 3] = torch.randint(0, 6, (rows,), generator=generator).float()
+    score = values[:, 0] * values[:, 1] + torch.tensor([0.0, 2, -1, 1, -2, 0])[values[:, 3].long()]
+    values[torch.rand(rows, 4, generator=generator) < 0.1] = torch.nan
+    target = (score[:, None] > torch.linspace(-1, 1, classes - 1)).sum(1).float() if classes else score.double()
+    return EncodedTable(values, torch.tensor([False, False, False, True]), target, classes)
+
+
+@pytest.mark.parametrize("classes", [0, 2, 4])
+def test_arrays_predict_as_scikit_learn_does(classes):
+    table = mixed_table(600, classes)
+    kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    model = kind(max_iter=12, random_state=0).fit(table.values.double().numpy(), table.target.numpy())
+    levels = LevelMeans(torch.zeros(4, dtype=torch.bool), torch.zeros(1, dtype=torch.long), torch.zeros(0))
+    predictor = BoostedTreesPredictor(trees_of(model, 12), levels, torch.zeros(33), table)
+    queries = mixed_table(200, classes, 1).values
+    predicted = predictor.predict(queries).double().numpy()
+    if classes:
+        np.testing.assert_allclose(predicted, model.predict_proba(queries.double().numpy()), atol=2e-4)
+    else:
+        np.testing.assert_allclose(predicted[:, 0], model.predict(queries.double().numpy()), atol=1e-9)
+
+
+def test_level_means_by_hand():
+    values = torch.tensor([[0.0], [0.0], [1.0], [torch.nan]])
+    table = EncodedTable(values, torch.tensor([True]), torch.tensor([1.0, 3.0, 8.0, 0.0]).double(), 0)
+    encoded = LevelMeans.fit(table).encode(torch.tensor([[0.0], [1.0], [torch.nan], [7.0]]))[:, 0]
+    total = 3.0
+    expected = [(4 + PRIOR_ROWS * total) / (2 + PRIOR_ROWS), (8 + PRIOR_ROWS * total) / (1 + PRIOR_ROWS)]
+    np.testing.assert_allclose(encoded[:2], expected)
+    assert encoded[2:].isnan().all()
+
+
+def test_a_level_of_one_row_does_not_give_its_target_away():
+    rows = 400
+    target = torch.randn(rows, generator=torch.Generator().manual_seed(0)).double()
+    table = EncodedTable(torch.arange(rows).float()[:, None], torch.tensor([True]), target, 0)
+    assert LevelMeans.fit(table).encode(table.values).isfinite().all()
+    assert LevelMeans.fit(table).cross_fit(table, seed=0).isnan().all()
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_trees_learn_and_their_rows_have_weights(classes):
+    table, held_out = mixed_table(800, classes), mixed_table(200, classes, 1)
+    predictor = BoostedTreesPredictor(*grow_trees(table, held_out, 600.0, seed=0), table)
+    test = mixed_table(300, classes, 2)
+    predicted = predictor.predict(test.values)
+    if classes:
+        assert (predicted.argmax(1) == test.target).float().mean() > 0.7
+    else:
+        assert (predicted[:, 0] - test.target).square().mean() < 0.5 * test.target.var()
+        assert (predicted[:, 1:].diff(dim=1) >= 0).all()
+    weights = predictor.row_weights(test.values[:5])
+    torch.testing.assert_close(weights.sum(1), torch.ones(5))
