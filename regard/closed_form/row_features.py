@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.closed_form.closed_forms import ClosedFormPredictions, ClosedForms
-from regard.closed_form.column_statistics import CellFeatures, ColumnStatistics, Labels, Values
+from regard.closed_form.column_statistics import CellFeatures, ColumnStatistics, ContextLabels, Labels, Values
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class RowFeatures:
 
     @classmethod
     def of_table(
-        cls, values: Values, category: Bool[Tensor, "table column"], labels: Labels, classes: int
+        cls, values: Values, category: Bool[Tensor, "table column"], labels: ContextLabels, classes: int
     ) -> "RowFeatures":
         """Context rows, those with `labels`, and after them query rows; everything is fitted to the former."""
         context = labels.shape[1]

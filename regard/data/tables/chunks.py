@@ -56,7 +56,11 @@ def _slices(path: Path, frame: pd.DataFrame) -> Iterator[Chunk]:
     cells = cache(partial(read_cells, path))
     for start in range(0, len(frame), ROWS):
         rows = slice(start, start + ROWS)
-        yield Chunk(partial(_rows, frame, rows), lambda names, rows=rows: _rows(cells(tuple(names)), rows))
+        yield Chunk(partial(_rows, frame, rows), partial(_sliced_cells, cells, rows))
+
+
+def _sliced_cells(cells: Callable[[tuple[str, ...]], pd.DataFrame], rows: slice, names: Sequence[str]) -> pd.DataFrame:
+    return _rows(cells(tuple(names)), rows)
 
 
 def _rows(frame: pd.DataFrame, rows: slice) -> pd.DataFrame:
@@ -115,6 +119,10 @@ def _record_end(data: bytes) -> int:
     return end
 
 
+def _columns(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    return frame[list(names)]
+
+
 def _parquet_chunks(path: Path) -> Iterator[Chunk]:
     try:
         with open_decompressed(path), pyarrow.parquet.ParquetFile(path) as file:
@@ -123,6 +131,6 @@ def _parquet_chunks(path: Path) -> Iterator[Chunk]:
                 raise UserError(f"{path}: has no rows" if names else f"{path}: has no columns")
             for batch in file.iter_batches(ROWS):
                 frame = from_arrow(pyarrow.Table.from_batches([batch]).rename_columns(names))
-                yield Chunk(lambda frame=frame: frame, lambda wanted, frame=frame: frame[list(wanted)])
+                yield Chunk(partial(_rows, frame, slice(None)), partial(_columns, frame))
     except pyarrow.ArrowException as error:
         raise UserError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from None
