@@ -1,7 +1,8 @@
 """Mutate run folders and load them: every one must load or be refused in one line.
 
     python benchmarks/fuzz_folders.py --count 4000 --seed 0
-    python benchmarks/fuzz_folders.py --count 1000 --kind text
+    python benchmarks/fuzz_folders.py --count 1000 --kind text      # a trained language model
+    python benchmarks/fuzz_folders.py --count 1000 --kind tasks     # every other task, with random weights
 
 A folder of a stranger is data, not code, and must not crash, hang or fill the memory. The command makes small folders,
 mutates a file of one of them (types, ranges, sizes, NaN, missing and extra keys, nesting, duplicates, shapes, bytes),
@@ -24,6 +25,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +40,32 @@ import regard
 from regard.core import tensors
 from regard.core.config import to_dict
 from regard.core.errors import UserError
-from regard.models import InContext
+from regard.models import BERT, RNN, DecoderOnly, InContext, Model, Transformer, ViT
+from regard.models.bert import ClassifierHead, TokenClassifierHead
 from regard.parts.feed import SquaredReLU
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tasks import (
+    Classify,
+    ClassifyImages,
+    LanguageModel,
+    MaskedLM,
+    Summarise,
+    Tag,
+    Task,
+    Translate,
+    save_run,
+)
+from regard.text import WordPiece
 
-SECONDS = 30  # of a case
+SECONDS = 30  # of computing in a case; one that only waits is given up after as many minutes
 MEMORY = 1_500_000_000  # bytes of address space beyond those of the process that forks
 REFUSED, FAILED, LONG, FULL = 10, 11, 12, 13
-OUTCOMES = {0: "loaded", REFUSED: "refused", FAILED: "internal error", LONG: "refused in several lines", FULL: "memory"}
+OUTCOMES = {
+    0: "loaded", REFUSED: "refused", FAILED: "internal error", LONG: "refused in several lines", FULL: "memory",
+    -signal.SIGXCPU: "hang",
+}  # fmt: skip
 GOOD = ("loaded", "refused")
+TEXT = "the cat sees a dog. a dog sees the cat."
 DTYPES = (torch.float16, torch.float64, torch.int64, torch.bool, torch.bfloat16, torch.uint8)
 
 
@@ -75,11 +94,11 @@ def mutate_document(document: Any, rng: random.Random) -> Any:
 
 
 def _places(node: Any, parent: Any = None, key: Any = None) -> list[tuple[Any, Any]]:
-    found = [(parent, key)]
+    places = [(parent, key)]
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for name, value in list(items)[:50]:
-        found += _places(value, node, name)
-    return found
+        places += _places(value, node, name)
+    return places
 
 
 def _change(parent: Any, key: Any, rng: random.Random) -> None:
@@ -117,15 +136,13 @@ def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
     return data.replace(b"1", rng.choice((b"-1", b"999999999", b"1e999")), rng.randrange(1, 4))
 
 
-def mutate_tensors(found: dict[str, torch.Tensor], rng: random.Random) -> dict[str, torch.Tensor]:
-    found = dict(found)
-    name = rng.choice(sorted(found))
-    tensor = found[name]
+def mutate_tensors(stored: dict[str, torch.Tensor], rng: random.Random) -> dict[str, torch.Tensor]:
+    stored = dict(stored)
+    name = rng.choice(sorted(stored))
+    tensor = stored[name]
     wide = tensor.dtype if tensor.is_floating_point() else torch.float32
     changes: list[Callable[[], torch.Tensor]] = [
-        lambda: tensor.to(
-            rng.choice((torch.float16, torch.float64, torch.int64, torch.bool, torch.bfloat16, torch.uint8))
-        ),
+        lambda: tensor.to(rng.choice(DTYPES)),
         lambda: tensor.flatten(),
         lambda: tensor[None],
         lambda: tensor.transpose(0, -1) if tensor.dim() > 1 else tensor[:0],
@@ -140,15 +157,15 @@ def mutate_tensors(found: dict[str, torch.Tensor], rng: random.Random) -> dict[s
     ]
     kind = rng.randrange(len(changes) + 3)
     if kind < len(changes):
-        found[name] = changes[kind]()
+        stored[name] = changes[kind]()
     elif kind == len(changes):
-        del found[name]
+        del stored[name]
     elif kind == len(changes) + 1:
-        found["extra"] = tensor.clone()
+        stored["extra"] = tensor.clone()
     else:
-        other = rng.choice(sorted(found))
-        found[name], found[other] = found[other].clone(), tensor.clone()
-    return found
+        other = rng.choice(sorted(stored))
+        stored[name], stored[other] = stored[other].clone(), tensor.clone()
+    return stored
 
 
 def mutate_folder(folder: Path, rng: random.Random) -> str:
@@ -209,7 +226,7 @@ def make_tables(place: Path) -> list[Path]:
 def make_texts(place: Path) -> list[Path]:
     from regard.cli import main
 
-    (place / "text.txt").write_text("the cat sees a dog. a dog sees the cat.\n" * 50)
+    (place / "text.txt").write_text(f"{TEXT}\n" * 50)
     small = ["--model.width=16", "--model.layers=1", "--model.heads=2", "--training.compile=never"]
     try:
         main(["train", "lm", "--data", str(place / "text.txt"), "--out", str(place / "lm"), "--steps", "2", *small])
@@ -218,6 +235,28 @@ def make_texts(place: Path) -> list[Path]:
             raise RuntimeError("the small language model was not trained") from None
     shutil.rmtree(place / "lm" / "checkpoints", ignore_errors=True)
     return [place / "lm"]
+
+
+def make_tasks(place: Path) -> list[Path]:
+    """A run of every task besides the language model."""
+    tokenizer = WordPiece(vocab=60).train([TEXT] * 20)
+    vocab, small, labels = tokenizer.vocab, {"width": 16, "layers": 1, "heads": 2}, ("a", "b", "c")
+    reader = BERT(vocab=vocab, head=ClassifierHead(labels=3), **small)
+    runs: dict[str, tuple[Model, Task]] = {
+        "translate": (Transformer(vocab=vocab, **small), Translate()),
+        "rnn": (RNN(vocab=vocab, width=16), Translate()),
+        "summarise": (DecoderOnly(vocab=vocab, **small), Summarise()),
+        "classify": (reader, Classify(labels=labels)),
+        "fill": (BERT(vocab=vocab, **small), MaskedLM()),
+        "tag": (replace(reader, head=TokenClassifierHead(labels=3)), Tag(labels=labels)),
+        "image": (ViT(labels=3, image=8, **small), ClassifyImages(labels, mean=(0.5,), std=(0.5,))),
+    }
+    for name, (config, task) in runs.items():
+        save_run(place / name, config, config.build(), task, None if name == "image" else tokenizer)
+    return [place / name for name in runs]
+
+
+MAKERS = {"table": make_tables, "text": make_texts, "tasks": make_tasks}
 
 
 def use(folder: Path) -> None:
@@ -230,8 +269,12 @@ def use(folder: Path) -> None:
         elif isinstance(loaded, (NPTClassifier, NPTRegressor)):
             loaded.predict(small_table(6))
             loaded.evidence(small_table(2), top=2)
+        elif isinstance(loaded.task, LanguageModel):
+            "".join(loaded.generate("the cat", max_tokens=4))
+        elif isinstance(loaded.task, ClassifyImages):
+            loaded([np.zeros((8, 8), np.uint8)])
         else:
-            loaded.generate(["the cat"], max_tokens=4)
+            loaded(["the cat sees a [MASK]."])
 
 
 def outcome(folder: Path) -> int:
@@ -254,9 +297,10 @@ def forked(folder: Path) -> str:
     if child == 0:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os._exit(outcome(folder))
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + 60 * SECONDS
     while time.monotonic() < deadline:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -268,7 +312,7 @@ def forked(folder: Path) -> str:
 
 
 def fuzz(sources: list[Path], count: int, seed: int, run: Callable[[Path], str], keep: Path | None) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for number in range(count):
         rng = random.Random(f"{seed}/{number}")
         with tempfile.TemporaryDirectory() as place:
@@ -277,31 +321,32 @@ def fuzz(sources: list[Path], count: int, seed: int, run: Callable[[Path], str],
             shutil.copytree(source, folder)
             changed = mutate_folder(folder, rng)
             ended = run(folder)
-            found[ended] += 1
+            counts[ended] += 1
             if ended not in GOOD and keep is not None:
                 kept = keep / f"{number}-{ended.replace(' ', '-')}-{source.name}"
                 shutil.copytree(folder, kept, dirs_exist_ok=True)
                 print(f"case {number} ({changed} of {source.name}): {ended}; kept in {kept}", flush=True)
-    return found
+    return counts
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kind", choices=("table", "text"), default="table")
+    parser.add_argument("--kind", choices=MAKERS, default="table")
     parser.add_argument("--keep", type=Path, help="folder for the cases that must not occur")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.keep is not None:
         options.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-        sources = (make_tables if options.kind == "table" else make_texts)(Path(place))
+        sources = MAKERS[options.kind](Path(place))
         for source in sources:
-            assert forked(source) == "loaded", f"{source.name} does not load as it is"
-        found = fuzz(sources, options.count, options.seed, forked, options.keep)
-    print(json.dumps(dict(found)))
-    return int(any(name not in GOOD for name in found))
+            use(source)  # it must load as it is; and what it imports is then imported for every case
+            assert forked(source) == "loaded", f"{source.name} does not load in a process with limits"
+        counts = fuzz(sources, options.count, options.seed, forked, options.keep)
+    print(json.dumps(dict(counts)))
+    return int(any(name not in GOOD for name in counts))
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def throughput(rounds: int, steps: int) -> dict[str, Any]:
             for _ in range(steps):
                 step()
             speeds[name].append(BATCH * steps / (time.perf_counter() - began))
-    return {"rounds": {name: [round(speed, 1) for speed in found] for name, found in speeds.items()}}
+    return {"rounds": {name: [round(speed, 1) for speed in speed_of] for name, speed_of in speeds.items()}}
 
 
 def ours(stem: bool) -> Callable[[], None]:
@@ -146,15 +146,18 @@ def _step(model: Any, context: Callable[[], Any]) -> Callable[[], None]:
     return step
 
 
-def keep_throughput(found: dict[str, Any]) -> None:
-    middle = {name: statistics.median(speeds) for name, speeds in found["rounds"].items()}
+def keep_throughput(measured: dict[str, Any]) -> None:
+    middle = {name: statistics.median(speeds) for name, speeds in measured["rounds"].items()}
     ratios = {
         name: round(
-            statistics.median(a / b for a, b in zip(found["rounds"][name], found["rounds"]["torch"], strict=True)), 3
+            statistics.median(
+                a / b for a, b in zip(measured["rounds"][name], measured["rounds"]["torch"], strict=True)
+            ),
+            3,
         )
         for name in middle
     }
-    document = {"machine": machine(), "images_per_second": middle, "times_torch": ratios, **found}
+    document = {"machine": machine(), "images_per_second": middle, "times_torch": ratios, **measured}
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "throughput.json").write_text(json.dumps(document, indent=1) + "\n")
     print(json.dumps({"images_per_second": middle, "times_torch": ratios}))

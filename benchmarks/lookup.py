@@ -110,7 +110,7 @@ def learn(rows: Tensor, valid: Tensor, variant: Variant, minutes: float) -> nn.M
 @torch.inference_mode()
 def measure(model: nn.Module, rows: Tensor, variant: Variant, spread: float) -> dict[str, Any]:
     """Rows that were not trained on, each beside its duplicate; then with another target on the duplicate."""
-    told, truth, moved, put, landed = [], [], [], [], []
+    predictions, truth, moved, put, landed = [], [], [], [], []
     for number in range(20):
         chance = torch.Generator().manual_seed(number)
         some = rows[torch.randperm(len(rows), generator=chance)[:ROWS]].clone()
@@ -119,7 +119,7 @@ def measure(model: nn.Module, rows: Tensor, variant: Variant, spread: float) -> 
         order = torch.randperm(ROWS, generator=chance)
         batch = _beside(some, duplicates_of(some, variant), order)
         with listen(model) as heard:
-            told.append(model(batch.cells, batch.masked)[-1][0, :ROWS, 0])
+            predictions.append(model(batch.cells, batch.masked)[-1][0, :ROWS, 0])
         truth.append(some[:, -1])
         landed.append(_on_duplicate(heard, order))
         other = some.clone()
@@ -127,11 +127,11 @@ def measure(model: nn.Module, rows: Tensor, variant: Variant, spread: float) -> 
         changed = _beside(some, duplicates_of(other, variant), order)
         moved.append(model(changed.cells, changed.masked)[-1][0, :ROWS, 0])
         put.append(other[:, -1])
-    told_, truth_, moved_, put_ = (torch.cat(parts) for parts in (told, truth, moved, put))
+    predictions_, truth_, moved_, put_ = (torch.cat(parts) for parts in (predictions, truth, moved, put))
     best = max(landed[0], key=lambda name: sum(each[name] for each in landed))
     return {
-        "pearson": _pearson(told_, truth_),
-        "rmse": (told_ - truth_).square().mean().sqrt().item() * spread,
+        "pearson": _pearson(predictions_, truth_),
+        "rmse": (predictions_ - truth_).square().mean().sqrt().item() * spread,
         "intervention_pearson": _pearson(moved_, put_),
         "head": best,
         "attention_on_duplicate": sum(each[best] for each in landed) / len(landed),
@@ -141,12 +141,12 @@ def measure(model: nn.Module, rows: Tensor, variant: Variant, spread: float) -> 
 def _on_duplicate(heard: dict[str, Tensor], order: Tensor) -> dict[str, float]:
     """The mean weight that each head between rows lays on a row's duplicate."""
     place = ROWS + order.argsort()
-    found = {}
+    shares = {}
     for name, pattern in heard.items():
         if name.startswith("rows."):
             for head, weights in enumerate(pattern[0]):
-                found[f"{name} {head}"] = weights[torch.arange(ROWS), place].mean().item()
-    return found
+                shares[f"{name} {head}"] = weights[torch.arange(ROWS), place].mean().item()
+    return shares
 
 
 def _pearson(one: Tensor, other: Tensor) -> float:

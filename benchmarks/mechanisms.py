@@ -29,9 +29,9 @@ def curves(name: str, along: str, called: str) -> Callable[[], str]:
     """A row for each curve, a column for each point."""
 
     def make() -> str:
-        found = read("docs/measured.json")[name]
-        rows = [[what, *map(short, values)] for what, values in found.items() if what != along]
-        return table([called, *map(short, found[along])], rows)
+        results = read("docs/measured.json")[name]
+        rows = [[what, *map(short, values)] for what, values in results.items() if what != along]
+        return table([called, *map(short, results[along])], rows)
 
     return make
 
@@ -41,9 +41,9 @@ def pairs(name: str, heads: Sequence[str]) -> Callable[[], str]:
 
 
 def experts() -> str:
-    found = read("docs/measured.json")["experts"]
+    results = read("docs/measured.json")["experts"]
     named = {"first": "at the start", "last": "after 300 batches"}
-    rows = [(named[when], f"{max(shares):.1%}", f"{min(shares):.1%}") for when, shares in found.items()]
+    rows = [(named[when], f"{max(shares):.1%}", f"{min(shares):.1%}") for when, shares in results.items()]
     return table(("", "most used", "least used"), rows)
 
 
@@ -72,10 +72,10 @@ def longest() -> str:
 
 
 def cache() -> str:
-    found = read("benchmarks/text/results/decoding.json")
+    results = read("benchmarks/text/results/decoding.json")
     jobs = {
-        f"generate {found['going_on']['tokens']} tokens": found["going_on"],
-        f"translate {found['translating']['sentences']:,} sentences": found["translating"],
+        f"generate {results['going_on']['tokens']} tokens": results["going_on"],
+        f"translate {results['translating']['sentences']:,} sentences": results["translating"],
     }
     return table(
         ("", "with a cache", "without", "ratio"),
@@ -87,17 +87,17 @@ def cache() -> str:
 
 
 def beside_generate() -> str:
-    found = read("benchmarks/text/results/decoding.json")["beside_generate"]
+    results = read("benchmarks/text/results/decoding.json")["beside_generate"]
     rows = []
     for way, name in {"greedy": "greedy", "beam_5": "beam of 5"}.items():
-        ours, *theirs = ((key, took) for key, took in found[way].items() if key.endswith("_seconds"))
+        ours, *theirs = ((key, took) for key, took in results[way].items() if key.endswith("_seconds"))
         at_once = [f"{took:.1f} s ({key.split('_')[1]} at once)" for key, took in theirs]
-        rows.append((name, f"{ours[1]:.1f} s", ", ".join(at_once), found[way]["times"]))
+        rows.append((name, f"{ours[1]:.1f} s", ", ".join(at_once), results[way]["times"]))
     return table(("", "regard", "`generate`", "ratio, against its fastest"), rows)
 
 
 def beams() -> str:
-    found = read("benchmarks/text/results/beams.json")["widths"]
+    results = read("benchmarks/text/results/beams.json")["widths"]
     return table(
         ("", "BLEU, lower-cased", "seconds"),
         [
@@ -106,7 +106,7 @@ def beams() -> str:
                 f"{row['bleu_lower']:.1f}",
                 f"{row['seconds']:.1f}",
             )
-            for row in found
+            for row in results
         ],
     )
 
@@ -153,8 +153,8 @@ def worth(*changes: str) -> Callable[[], str]:
         path = "docs/studies/parts/effects.json"
         if not (ROOT / path).exists():
             return NOT_YET
-        found = read(path)
-        base, known = found["base"], found["changes"]
+        results = read(path)
+        base, known = results["base"], results["changes"]
         rows: list[Sequence[object]] = [("base", f"{base['mean']:.3f}", "", "", "")]
         for name in changes:
             if (one := known.get(name)) and one["losses"]:
@@ -170,8 +170,8 @@ def worth(*changes: str) -> Callable[[], str]:
 
 def reports() -> str:
     """The reports in docs/studies, each in a folder of its own, by their titles."""
-    found = sorted((ROOT / "docs" / "studies").glob("*/report.md"))
-    lines = [f"- [{path.read_text().splitlines()[0].lstrip('# ')}]({path.parent.name}/report.md)" for path in found]
+    files = sorted((ROOT / "docs" / "studies").glob("*/report.md"))
+    lines = [f"- [{path.read_text().splitlines()[0].lstrip('# ')}]({path.parent.name}/report.md)" for path in files]
     return "\n".join(lines) or "None yet."
 
 
@@ -180,13 +180,13 @@ def throughput() -> str:
     path = "benchmarks/images/results/throughput.json"
     if not (ROOT / path).exists():
         return NOT_YET
-    found = read(path)
+    results = read(path)
     named = {
         "regard": "the recipe's Transformer without its convolutions",
         "regard_recipe": "the recipe as it is",
         "torch": "`nn.TransformerEncoder`, eager, float32",
     }
-    speeds, times = found["images_per_second"], found["times_torch"]
+    speeds, times = results["images_per_second"], results["times_torch"]
     rows = [(called, f"{speeds[name]:.0f}", f"{times[name]:.2f}") for name, called in named.items()]
     return table(("training steps", "images per second", "relative to torch"), rows)
 

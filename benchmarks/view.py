@@ -42,8 +42,8 @@ def main() -> None:
         finally:
             server.terminate()
     middle = {name: round(statistics.median(one[name] for one in rounds), 2) for name in rounds[0]}
-    found = {"machine": machine(), "model": model, "characters": options.tokens, **middle, "rounds": rounds}
-    RESULT.write_text(json.dumps(found, indent=1) + "\n")
+    results = {"machine": machine(), "model": model, "characters": options.tokens, **middle, "rounds": rounds}
+    RESULT.write_text(json.dumps(results, indent=1) + "\n")
     print(json.dumps({"model": model, **middle}))
 
 

@@ -85,7 +85,7 @@ def task_and_model_classes() -> set[str]:
 
 def asked_elsewhere() -> list[str]:
     """Where `isinstance` or `match` asks for a task or a model class outside the rooms whose job that is."""
-    names, found = task_and_model_classes(), []
+    names, places = task_and_model_classes(), []
     for file, tree in trees():
         if file.parts[1] in CLASSES_MAY_BE_ASKED_IN:
             continue
@@ -95,8 +95,8 @@ def asked_elsewhere() -> list[str]:
                 asked = list(ast.walk(node.args[1]))
             elif isinstance(node, ast.MatchClass):
                 asked = [node.cls]
-            found += [f"{file}:{one.lineno}" for one in asked if isinstance(one, ast.Name) and one.id in names]
-    return found
+            places += [f"{file}:{one.lineno}" for one in asked if isinstance(one, ast.Name) and one.id in names]
+    return places
 
 
 def all_modules() -> list[str]:

@@ -9,9 +9,11 @@ import torch.nn.functional as F
 import yaml
 
 import regard as library
+from regard.core import tensors
+from regard.core.errors import UserError
 from regard.models import BERT, GPT
 from regard.parts.positions import Learned
-from regard.store import CONFIG, read_config
+from regard.store import CONFIG, WEIGHTS, read_config
 from regard.tasks import LanguageModel, MaskedLM, save_run
 from regard.text import Characters
 from tests.command import regard
@@ -52,6 +54,16 @@ def test_a_language_model_is_measured_in_windows_of_its_task(tmp_path, capsys):
     result = scores(path, capsys)
     assert result["loss"] == pytest.approx(by_hand(path, 16), abs=1e-4)
     assert "windows of 16 tokens" in result["protocol"]
+
+
+@pytest.mark.parametrize("damage", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_refused(damage, tmp_path):
+    path = saved(tmp_path, LanguageModel())
+    weights = tensors.load(path / WEIGHTS)
+    weights["decoder.norm.weight"][3] = damage
+    tensors.save(path / WEIGHTS, weights)
+    with pytest.raises(UserError, match=r"model\.safetensors: decoder\.norm\.weight holds values that are not finite"):
+        library.load(path)
 
 
 def test_a_task_that_says_nothing_has_the_usual_window_or_what_its_positions_reach(tmp_path, capsys):

@@ -37,9 +37,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Text shows what each name does; five names of a kind are labelled in training, the others in validation."""
     folder, rng = tmp_path_factory.mktemp("tuning"), random.Random(1)
     animals, stones = names(0), names(1)
-    said = [("runs", "eats", "sleeps"), ("shines", "breaks", "rolls")]
+    verbs = [("runs", "eats", "sleeps"), ("shines", "breaks", "rolls")]
     kinds = [rng.randrange(2) for _ in range(3000)]
-    lines = [f"the {rng.choice((animals, stones)[kind])} {rng.choice(said[kind])}" for kind in kinds]
+    lines = [f"the {rng.choice((animals, stones)[kind])} {rng.choice(verbs[kind])}" for kind in kinds]
     (folder / "corpus.txt").write_text("\n".join(lines))
     for name, chosen in (("train", slice(0, 5)), ("valid", slice(5, 12))):
         rows = [("animal", n) for n in animals[chosen]] + [("stone", n) for n in stones[chosen]]

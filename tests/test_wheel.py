@@ -50,9 +50,9 @@ def test_it_holds_weights_page_and_entry_and_no_more_than_the_package(wheel: Pat
 
 def test_its_size_and_that_of_the_weights_are_what_the_documents_say(wheel: Path):
     page = " ".join((ROOT / PAGE).read_text().split())
-    said = re.search(r"It is ([\d.]+) MB, of which ([\d.]+) MB are the weights", page)
-    assert said is not None
-    for path, size in ((wheel, said[1]), (ROOT / WEIGHTS, said[2])):
+    stated = re.search(r"It is ([\d.]+) MB, of which ([\d.]+) MB are the weights", page)
+    assert stated is not None
+    for path, size in ((wheel, stated[1]), (ROOT / WEIGHTS, stated[2])):
         assert path.stat().st_size / 1e6 == pytest.approx(float(size), abs=0.1), path.name
 
 

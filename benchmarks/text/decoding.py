@@ -148,11 +148,11 @@ def _ours(model: nn.Module, sources: list[list[int]], width: int, start: int, en
             source, valid = pad([sources[row] for row in rows], start)
             state = model.init_state(source, valid)  # type: ignore[operator]
             if width == 1:
-                found = greedy(model, state, len(rows), start, end, LONGEST)  # type: ignore[arg-type]
+                written = greedy(model, state, len(rows), start, end, LONGEST)  # type: ignore[arg-type]
             else:
                 best = Beam(width).search(model, state, len(rows), start, end, LONGEST)  # type: ignore[arg-type]
-                found = [each[0].tokens for each in best]
-            for row, tokens in zip(rows, found, strict=True):
+                written = [each[0].tokens for each in best]
+            for row, tokens in zip(rows, written, strict=True):
                 answers[row] = tokens
     return answers
 

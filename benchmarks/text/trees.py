@@ -118,7 +118,7 @@ def genre(data: Path, steps: int) -> Study:
     def write(folder: Path) -> None:
         for split in SPLITS:
             kept = list(blocks(data / f"{split}.conllu.gz"))
-            rows = [f"{said(block, 'sent_id').partition('-')[0]}\t{text_of(block)}\n" for block in kept]
+            rows = [f"{comment_of(block, 'sent_id').partition('-')[0]}\t{text_of(block)}\n" for block in kept]
             write_split(folder, split, rows, kept)
 
     def plan(folder: Path, position: Position, seed: int) -> Plan:
@@ -169,19 +169,19 @@ def blocks(path: Path) -> Iterator[str]:
     return (block + "\n\n" for block in re.split(r"\n\n+", text.strip()))
 
 
-def said(block: str, key: str) -> str:
-    found = re.search(rf"^# {key} = (.*)$", block, re.MULTILINE)
-    if found is None:
+def comment_of(block: str, key: str) -> str:
+    match = re.search(rf"^# {key} = (.*)$", block, re.MULTILINE)
+    if match is None:
         raise UserError(f"a sentence has no comment # {key}: {block[:60]!r}")
-    return found[1]
+    return match[1]
 
 
 def text_of(block: str) -> str:
-    return said(block, "text").replace("\t", " ").strip()
+    return comment_of(block, "text").replace("\t", " ").strip()
 
 
 def number_of(block: str) -> str:
-    return said(block, "sent_id").rpartition("-")[2]
+    return comment_of(block, "sent_id").rpartition("-")[2]
 
 
 def write_split(folder: Path, split: str, rows: list[str], trees: list[str]) -> None:
@@ -231,16 +231,16 @@ def run_study(study: Study, asked: argparse.Namespace, document: dict[str, Any])
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Mean and standard deviation over seeds of every figure."""
-    told: dict[str, dict[str, Any]] = {}
+    statistics_of: dict[str, dict[str, Any]] = {}
     for name in dict.fromkeys(row["position"] for row in runs):
         rows = [row for row in runs if row["position"] == name]
         figures = [key for key in rows[0] if key not in ("position", "seed", "best_step", "seconds")]
-        told[name] = {"seeds": len(rows)}
+        statistics_of[name] = {"seeds": len(rows)}
         for figure in figures:
             values = [row[figure] for row in rows]
             spread = statistics.stdev(values) if len(values) > 1 else None
-            told[name][figure] = {"mean": statistics.mean(values), "deviation": spread}
-    return told
+            statistics_of[name][figure] = {"mean": statistics.mean(values), "deviation": spread}
+    return statistics_of
 
 
 def machine() -> dict[str, Any]:
@@ -259,12 +259,12 @@ def machine() -> dict[str, Any]:
 
 def show(console: Console, document: dict[str, Any]) -> None:
     for name, study in document["studies"].items():
-        told = study["summary"]
+        summary = study["summary"]
         table = Table(title=f"{name} after {study['steps']} steps: test sentences, mean ± deviation over seeds")
-        figures = [key for key in next(iter(told.values())) if key != "seeds"]
+        figures = [key for key in next(iter(summary.values())) if key != "seeds"]
         for column in ("position", "seeds", *figures):
             table.add_column(column, justify="left" if column == "position" else "right")
-        for position, row in told.items():
+        for position, row in summary.items():
             cells = [
                 f"{row[figure]['mean']:.3f}"
                 + ("" if row[figure]["deviation"] is None else f" ± {row[figure]['deviation']:.3f}")

@@ -17,6 +17,11 @@ class ConfigError(UserError, ValueError):
     exit_code = 2
 
 
+def one_line(error: BaseException) -> str:
+    """What another library says is wrong; it may quote what it read, line breaks included."""
+    return " ".join(str(error).split())
+
+
 def at_least(least: int, **settings: int | None) -> None:
     """Refuse settings that are too small to mean anything, before they become a division by zero somewhere else."""
     for name, value in settings.items():

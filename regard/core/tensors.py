@@ -9,7 +9,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from regard.core.errors import UserError
+from regard.core.errors import UserError, one_line
 from regard.core.files import atomic_file
 
 
@@ -42,7 +42,7 @@ def load(path: Path) -> dict[str, Tensor]:
     except FileNotFoundError:
         raise UserError(f"{path}: is missing") from None
     except (SafetensorError, OSError) as error:
-        raise UserError(f"{path}: is damaged ({error})") from None
+        raise UserError(f"{path}: is damaged ({one_line(error)})") from None
     if written is not None and written != digest(tensors):
         raise UserError(f"{path}: is damaged (its contents do not match the digest written with them)")
     return tensors
@@ -76,3 +76,10 @@ def check_weights(model: nn.Module, weights: Mapping[str, Tensor], source: objec
             wrong.append(f"{name} holds {have.dtype}, not {want.dtype}")
     if wrong:
         raise UserError(f"{source}: does not fit the config: {'; '.join(sorted(wrong)[:8])}")
+
+
+def check_finite(weights: Mapping[str, Tensor], source: object) -> None:
+    """Refuse weights with NaN or infinity: a model would answer with arbitrary labels and tokens, not with an error."""
+    for name in sorted(weights):
+        if weights[name].is_floating_point() and not weights[name].isfinite().all():
+            raise UserError(f"{source}: {name} holds values that are not finite; the weights are damaged")

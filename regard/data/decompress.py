@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
 
-from regard.core.errors import UserError
+from regard.core.errors import UserError, one_line
 
 COMPRESSED = (".gz", ".xz", ".zst")
 
@@ -23,10 +23,10 @@ def open_decompressed(path: Path) -> Iterator[io.BufferedIOBase]:
     except IsADirectoryError:
         raise UserError(f"{path}: is a folder; a file is needed") from None
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-        raise UserError(f"{path}: is damaged ({error})") from None
+        raise UserError(f"{path}: is damaged ({one_line(error)})") from None
     except OSError as error:
         if error.errno is None:  # pyarrow reports a decompression failure this way
-            raise UserError(f"{path}: is damaged ({error})") from None
+            raise UserError(f"{path}: is damaged ({one_line(error)})") from None
         raise UserError(f"{path}: cannot be read ({error.strerror}){_similar_name(path)}") from None
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from regard.core.errors import at_least
 from regard.decode.base import State, Writer
+from regard.decode.choose import check_scores
 from regard.parts.attention.base import hide
 
 
@@ -40,6 +41,7 @@ class Beam:
         written = torch.empty(rows, 1, 0, dtype=torch.long, device=device)
         for length in range(1, max_tokens + 1):
             beams = sums.shape[1]
+            check_scores(logits[:, -1])
             best, parent, token = _likeliest(logits[:, -1].float(), sums, 2 * self.width)
             ends = (token == end) | (length == max_tokens)
             for i, place in ends[:, : self.width].nonzero().tolist():  # the rest is only there to fill the beam

@@ -7,12 +7,20 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, UserError
 
 Scores = Float[Tensor, "batch vocab"]
 Choice = Int[Tensor, " batch"]
 COLD = 1e-6  # temperatures below it: scores divided by them leave the range of numbers
 Choose = Callable[[Scores, list[list[int]]], Choice]  # scores, and what each row has so far
+
+
+def check_scores(scores: Scores) -> None:
+    """Refuse rows without a largest score: the likeliest of them would be an arbitrary token."""
+    if not scores.amax(-1).isfinite().all():
+        raise UserError(
+            "the model's scores are not finite: its weights or settings are damaged, or its training diverged"
+        )
 
 
 def likeliest(scores: Scores, written: list[list[int]]) -> Choice:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.decode.base import State, Writer
-from regard.decode.choose import Choose, likeliest
+from regard.decode.choose import Choose, check_scores, likeliest
 from regard.parts.linear import Packable
 
 SMALL = 2**20  # numbers in the largest matrix of a model that one thread writes with as fast as several
@@ -35,6 +35,7 @@ def stream(
     for _ in range(max_tokens):
         with torch.inference_mode(), _one_thread(small and tokens.numel() == 1):
             scores, state = model.step(tokens, state)
+            check_scores(scores[:, -1])
             tokens = choose(scores[:, -1], [so_far[row] for row in rows])[:, None]
             chosen = tokens[:, 0].tolist()
             alive = [place for place, token in enumerate(chosen) if token != end]

@@ -134,7 +134,8 @@ class BERTModel(nn.Module):
             states = states.gather(1, chosen[..., None].expand(-1, -1, states.shape[-1]))
         if isinstance(self.head, MaskedLMTransform):
             return self.embedding.logits(self.head(states))
-        return self.head(states, valid) if isinstance(self.head, Classifier) else self.head(states)
+        scores: Tensor = self.head(states, valid) if isinstance(self.head, Classifier) else self.head(states)
+        return scores
 
     def read(
         self,
@@ -159,7 +160,8 @@ class MaskedLMTransform(nn.Module):
         self.norm = norm.build(width)
 
     def forward(self, states: States) -> States:
-        return self.norm(F.gelu(self.dense(states)))
+        normed: Tensor = self.norm(F.gelu(self.dense(states)))
+        return normed
 
 
 class Classifier(nn.Module):

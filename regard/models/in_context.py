@@ -21,6 +21,7 @@ from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Keys, States
 from regard.parts.attention import Attention, Full, ScalableSoftmax
 from regard.parts.cache import KVCache
+from regard.parts.column_pass import Cells, ColumnPass, Points
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
 from regard.parts.init import init_weights
@@ -50,6 +51,7 @@ class InContext(Trunk):
     cell_width: int = 64
     cell_layers: int = 2
     cell_heads: int = 2
+    column_pass: ColumnPass | None = None  # after the first cell layer
     summary_tokens: int = 3  # that condense the cells of a row
     thinking_rows: int = 16  # learned rows beside those of the table
     quantiles: int = 33  # of a numeric prediction
@@ -75,6 +77,7 @@ class Context:
     """The encoded context rows of a table: all that predicting query rows needs."""
 
     column_codes: ColumnCodes
+    points: Points | None  # of the column pass
     cache: Sequence[KVCache]
     keys: Keys  # of label attention
     labels: Float[Tensor, "table row label"]
@@ -96,6 +99,8 @@ class InContextModel(nn.Module):
             config, width=cell, heads=config.cell_heads, feed=SquaredReLU(hidden=2 * cell), attention=Full()
         )
         self.cells = nn.ModuleList(table_block(inner) for _ in range(config.cell_layers))
+        extra = config.column_pass
+        self.column_pass = None if extra is None else extra.build(cell, config.cell_heads, cell // 2, config.norm)
         self.cells_norm = config.norm.build(cell)
         self.row = Linear(config.summary_tokens * cell, config.width)
         self.label, self.ridge_class = (Linear(cell // 2, config.width) for _ in range(2))
@@ -110,6 +115,8 @@ class InContextModel(nn.Module):
         self.distribution = Linear(config.width, config.quantiles + 2)  # ridge gate, mean and quantiles
         self.gate = Gate(config.width)  # weight of the kernel ridge prediction
         init_weights(self, self.cells, self.rows, init=config.init)
+        if self.column_pass is not None:
+            self.column_pass.start_as_identity()
 
     def forward(
         self,
@@ -128,7 +135,7 @@ class InContextModel(nn.Module):
         labels = label_features(target, classes)
         with torch.no_grad():
             features = RowFeatures.of_table(values, category, labels, classes)
-        x = self._embed(features, column_codes, classes)
+        x, _ = self._embed(features, column_codes, classes, labels)
         queries = self.query_token.expand(len(x), x.shape[1] - context, -1)
         x = x + torch.cat([self._label(labels, classes), queries], 1)
         x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x], 1)
@@ -147,17 +154,17 @@ class InContextModel(nn.Module):
         column_codes: ColumnCodes,
     ) -> Context:
         """The context rows, encoded once for any number of calls of `predict`."""
-        x = self._embed(features, column_codes, classes)
+        x, points = self._embed(features, column_codes, classes, labels)
         x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
         cache = [KVCache(x.shape[1]) for _ in self.rows]
         for block, buffer in zip(self.rows, cache, strict=True):
             x = block(x, cache=buffer, context=x.shape[1])
         keys = self.label_attention.keys(self.norm(x)[:, len(self.thinking_rows) :])
-        return Context(column_codes, cache, keys, labels, classes)
+        return Context(column_codes, points, cache, keys, labels, classes)
 
     def embed_rows(self, context: Context, features: RowFeatures) -> States:
         """States of query rows before attention between rows."""
-        return self._embed(features, context.column_codes, context.classes)
+        return self._embed(features, context.column_codes, context.classes, points=context.points)[0]
 
     def predict(self, context: Context, features: RowFeatures) -> Float[Tensor, "table query prediction"]:
         """Predictions for query rows of the same table."""
@@ -166,27 +173,49 @@ class InContextModel(nn.Module):
             x = block(x, cache=buffer, context=0)
         return self._predict(self.norm(x), context.keys, context.labels, context.classes, features.closed)
 
-    def _embed(self, features: RowFeatures, column_codes: ColumnCodes, classes: int) -> States:
-        """A state for every row."""
+    def _embed(
+        self,
+        features: RowFeatures,
+        column_codes: ColumnCodes,
+        classes: int,
+        labels: Tensor | None = None,
+        points: Points | None = None,
+    ) -> tuple[States, Points | None]:
+        """A state for every row, and the points of the column pass.
+
+        `labels` are those of the first rows. The points are fitted to these rows unless they are given.
+        """
         mean, count = features.label_means[..., :-1], features.label_means[..., -1:]
         means = torch.cat([self._embed_label(mean, classes), count], -1).flatten(3)
         similar = self.class_means(means) if classes else self.number_means(means)
         x = self.cell_features(features.cells) + similar + self.column_code(column_codes)[:, None]
-        tables, rows = x.shape[:2]
-        x = x.flatten(0, 1)
+        x, points = self._mix_cells(x, None if labels is None else self._embed_label(labels, classes), points)
+        row = self.row(self.cells_norm(x).flatten(2))
+        return row + self._embed_closed_forms(features.closed, classes), points
+
+    def _mix_cells(
+        self, cells: Cells, labels: Tensor | None, points: Points | None
+    ) -> tuple[Float[Tensor, "table row summary cell"], Points | None]:
+        """Summary tokens of each row, after attention between its cells."""
+        tables, summaries = len(cells), len(self.summary_tokens)
+        x = cells.flatten(0, 1)
         x = torch.cat([self.summary_tokens.expand(len(x), -1, -1), x], 1)
         for number, block in enumerate(self.cells, 1):
-            last = number == len(self.cells)
-            x = _in_pieces(block, x, len(self.summary_tokens) if last else None)
-        row = self.row(self.cells_norm(x).flatten(1)).unflatten(0, (tables, rows))
-        return row + self._embed_closed_forms(features.closed, classes)
+            x = _in_pieces(block, x, summaries if number == len(self.cells) else None)
+            if self.column_pass is not None and number == 1:
+                x = x.unflatten(0, (tables, -1))
+                if points is None:
+                    assert labels is not None, "the points need labels"
+                    points = self.column_pass.summarise(x[:, : labels.shape[1]], labels)
+                x = self.column_pass(x, points).flatten(0, 1)
+        return x.unflatten(0, (tables, -1)), points
 
     def _embed_label(self, labels: Tensor, classes: int) -> Tensor:
         """Class probabilities, or the features of a number, as a vector of fixed width."""
         if not classes:
             return self.number(labels)
         number = torch.arange(classes, device=labels.device)
-        return labels @ (self.class_units(number % DIGITS) + self.class_tens(number // DIGITS % DIGITS))
+        return labels.matmul(self.class_units(number % DIGITS) + self.class_tens(number // DIGITS % DIGITS))
 
     def _embed_closed_forms(self, closed: ClosedFormPredictions, classes: int) -> States:
         ridge, kernel = closed.unbind(2)
@@ -205,11 +234,11 @@ class InContextModel(nn.Module):
         gate = self.gate(queries)
         if classes:
             kernel = kernel.clamp(min=0)  # a regression on indicators is not bounded by 0
-            attended = self.label_attention(queries, keys, labels)
+            attended: Tensor = self.label_attention(queries, keys, labels)
             return torch.lerp(attended, kernel / kernel.sum(-1, keepdim=True), gate)
         attended = self.label_attention(queries, keys, labels[..., :1])
         ridge_gate, offsets = self.distribution(queries).float().split([1, self.config.quantiles + 1], -1)
-        return torch.lerp(torch.lerp(attended, ridge, ridge_gate.sigmoid()), kernel, gate) + offsets
+        return torch.lerp(torch.lerp(attended, ridge, ridge_gate.sigmoid()), kernel, gate).add(offsets)
 
 
 def _in_pieces(block: nn.Module, x: Float[Tensor, "row cell width"], queries: int | None) -> Tensor:

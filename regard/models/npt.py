@@ -93,7 +93,8 @@ class NPTModel(nn.Module):
 
     def _with_cache(self, cells: Tensor, masked: Tensor, cache: Sequence[KVCache], rows: int) -> CellStates:
         def between_rows(layer: int, x: CellStates) -> CellStates:
-            return self.rows[layer](x, cache=cache[layer], context=rows)
+            attended: Tensor = self.rows[layer](x, cache=cache[layer], context=rows)
+            return attended
 
         return self._blocks(self.cells(cells, masked), between_rows)
 
@@ -121,4 +122,5 @@ class BetweenRows(MultiHead):
         return parts.permute(0, 3, 1, 2, 4).flatten(3)
 
     def join(self, output: Float[Tensor, "batch head row long"]) -> Float[Tensor, "batch row column width"]:
-        return output.unflatten(3, (self.columns, -1)).permute(0, 2, 3, 1, 4).flatten(3)
+        cells: Tensor = output.unflatten(3, (self.columns, -1))
+        return cells.permute(0, 2, 3, 1, 4).flatten(3)

@@ -68,4 +68,5 @@ class RNNClassifierModel(nn.Module):
             within = valid.flip(1).cummax(1).values.flip(1)
             within[:, 0] = True
         states, _ = self.encoder(x, valid=within)
-        return self.head(states, valid)
+        scores: Labels = self.head(states, valid)
+        return scores

@@ -1,6 +1,6 @@
 """Blocks and stacks: attention, then feed-forward, again and again (Vaswani et al., 2017)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
@@ -93,6 +93,8 @@ class NoResidualBlock(Block):
 
 class Stack(nn.Module):
     """Blocks in a row, named by their numbers, with the position encoding that they share and a final norm."""
+
+    __call__: Callable[..., Tensor]
 
     def __init__(
         self,

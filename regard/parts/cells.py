@@ -1,5 +1,7 @@
 """Table cells in and out: an embedding for each cell, and a prediction for each (Kossen et al., 2021)."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -36,11 +38,14 @@ class CellEmbedding(nn.Module):
         amount = torch.where(number, visible, 1.0)
         states = self.value(self.first + code) * amount[..., None]
         states = torch.where(masked[..., None], self.mask.weight, states)
-        return states + self.column.weight + self.kind(number.long())
+        embedded: Tensor = states + self.column.weight + self.kind(number.long())
+        return embedded
 
 
 class CellHead(nn.Module):
     """A number for each numeric column, logits over the categories of the others."""
+
+    __call__: Callable[..., list[Tensor]]
 
     def __init__(self, categories: tuple[int, ...], width: int):
         super().__init__()

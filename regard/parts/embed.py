@@ -38,7 +38,8 @@ class TokenEmbedding(nn.Module, Packable):
         self.head_bias = nn.Parameter(torch.zeros(vocab)) if bias else None
 
     def forward(self, tokens: Tokens) -> States:
-        return self.table(tokens) * self.scale
+        states: Tensor = self.table(tokens) * self.scale
+        return states
 
     def logits(self, states: States) -> Logits:
         return self.multiply(states * self.logit_scale, self.head_bias)
@@ -69,7 +70,8 @@ class BigramTable(nn.Module):
         """`before` is the token before these, where a cache holds the rest; `index` counts from each start."""
         first = tokens[:, :1] if before is None else before
         previous = torch.cat([first, tokens[:, :-1]], 1)
-        return self.table(torch.where(index == 0, self.vocab, previous) * self.vocab + tokens)
+        states: Tensor = self.table(torch.where(index == 0, self.vocab, previous) * self.vocab + tokens)
+        return states
 
 
 class Patches(nn.Module):

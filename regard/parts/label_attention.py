@@ -56,7 +56,8 @@ class LabelAttention(nn.Module):
         return labels[:, None].expand(-1, heads, -1, -1)
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (-1, self.head_size)).transpose(1, 2)
+        heads: Tensor = x.unflatten(-1, (-1, self.head_size))
+        return heads.transpose(1, 2)
 
 
 class Gate(Linear):

@@ -93,7 +93,8 @@ class Prefix(Mask):
 
     def at(self, query: Index, key: Index) -> Allowed:
         places = torch.broadcast_tensors(key, query)[0]
-        return places < self.length.view(-1, *[1] * places.dim())
+        allowed: Tensor = places < self.length.view(-1, *[1] * places.dim())
+        return allowed
 
 
 class SameDocument(Mask):

@@ -1,5 +1,7 @@
 """Multi-head attention: several lookups side by side, each with projections of its own (Vaswani et al., 2017)."""
 
+from collections.abc import Callable
+
 from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
@@ -25,6 +27,8 @@ class MultiHead(nn.Module):
     Fewer `kv_heads` than heads share keys and values in groups (Ainslie et al., 2023). `norm` is put on queries and
     keys, which keeps scores in bounds at high learning rates.
     """
+
+    __call__: Callable[..., Tensor]
 
     def __init__(
         self,

@@ -58,6 +58,7 @@ def load_model(path: Path) -> Loaded:
     weights = tensors.load(path / WEIGHTS)
     with torch.device("meta"):  # a config of absurd size is refused before it takes memory
         tensors.check_weights(config.build(), weights, path / WEIGHTS)
+    tensors.check_finite(weights, path / WEIGHTS)
     model = config.build()
     model.load_state_dict(weights)
     tokenizer = Tokenizer.load(path / TOKENIZER) if (path / TOKENIZER).exists() else None

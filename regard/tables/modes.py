@@ -1,4 +1,4 @@
-"""The modes `in_context` and `auto`: predict with the pre-trained network, or with fine-tuned copies beside it."""
+"""The modes `in_context` and `auto`: predict with the pre-trained network, or with trained ones beside it."""
 
 import time
 from collections.abc import Sequence
@@ -14,14 +14,15 @@ from regard.tables.calibrate import fit_temperature
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import MAX_CONTEXT_ROWS, Ensemble
 from regard.tables.finetune import finetune
+from regard.tables.folds import split_folds
+from regard.tables.large import auto_large
 from regard.tables.network.in_context import ClosedFormCache, InContextPredictor, Members
 from regard.train import DivergedError
 
 MIN_HELD_OUT = 12  # rows: fewer are too noisy, and the remaining rows are worth more as context
 FOLDS = 3  # fine-tuned networks, each with other rows held out
 MAX_FOLDS = 5  # if there is time for more
-PREDICTION_TIME = 0.6  # fraction of the time limit that the passes over a large table may take
-TRANSFORMS = 2  # of a numeric target, each with closed forms of its own
+LARGE = 2000  # rows: more are worth learned keys
 TRIAL_MEMBERS = 2  # for held-out rows: both networks have the same ones, so few suffice
 MAX_HELD_OUT = 1000  # rows: more would take time and tell the same
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the fine-tuned networks in the ensemble
@@ -37,7 +38,7 @@ def _temperature(model: InContextModel, table: EncodedTable, seed: int) -> float
     """The temperature by one member's predictions of held-out rows; of a large table, of some of its rows."""
     count = len(table.values)
     some = torch.linspace(0, count - 1, min(count, MAX_CONTEXT_ROWS)).round().long()
-    rest, held_out = _folds(table.take(some), seed)[0]
+    rest, held_out = split_folds(table.take(some), MAX_FOLDS, seed, MAX_HELD_OUT)[0]
     if len(held_out.target) < MIN_HELD_OUT:
         return 1.0
     predictor = InContextPredictor(model, rest, Members(1), seed)
@@ -45,32 +46,25 @@ def _temperature(model: InContextModel, table: EncodedTable, seed: int) -> float
 
 
 def auto(model: InContextModel, table: EncodedTable, members: int, seed: int, seconds: float) -> Ensemble:
-    """The network and fine-tuned copies of it, weighted by their loss on held-out rows.
+    """The network and fine-tuned copies of it, weighted by their loss on held-out rows; of a large table, learned keys.
 
     As many folds are fine-tuned as there is time for; if there is none for even one, the mode is `in_context`.
     """
+    if len(table.values) > LARGE and table.classes != 1:
+        return auto_large(model, table, members, seed, seconds)
     began = time.monotonic()
-    folds = _folds(table, seed)
+    folds = split_folds(table, MAX_FOLDS, seed, MAX_HELD_OUT)
     if table.classes == 1 or min(len(held_out.target) for _, held_out in folds) < MIN_HELD_OUT:
         return in_context(model, table, members, seed)
-    cache, passes = ClosedFormCache(), 2 * members
-    one_pass = first_pass = _seconds_per_pass(model, *folds[0], seed, cache)
-    if len(table.values) > MAX_CONTEXT_ROWS:  # passes over a large table take long, also when predicting
-        one_pass = _seconds_per_pass(model, *folds[0], seed, cache)
-        closed_forms = TRANSFORMS * max(0.0, first_pass - one_pass)
-        possible = int((PREDICTION_TIME * seconds - closed_forms) / one_pass)
-        if possible <= members:  # members come first: they are worth more than fine-tuning
-            return in_context(model, table, max(1, possible), seed)
-        passes = members
-        seconds -= passes * one_pass + closed_forms
+    one_pass = _seconds_per_pass(model, *folds[0], seed)
     trials = _trials(model, folds, Budget(began, seconds, one_pass), seed)
     if not trials:
         return in_context(model, table, members, seed)
-    return _ensemble(model, table, trials, members, passes, seed)
+    return _ensemble(model, table, trials, members, seed)
 
 
 def _ensemble(
-    model: InContextModel, table: EncodedTable, trials: Sequence["Trial"], members: int, passes: int, seed: int
+    model: InContextModel, table: EncodedTable, trials: Sequence["Trial"], members: int, seed: int
 ) -> Ensemble:
     """The pre-trained network and those of the trials, with the weights and the temperature of the held-out rows."""
     weight = _best_weight(trials, table.classes)
@@ -78,7 +72,7 @@ def _ensemble(
     temperature = fit_temperature(torch.lerp(before, after, weight), truth) if table.classes > 2 else 1.0
     parts = [(model, 1 - weight), *((trial.finetuned, weight / len(trials)) for trial in trials)]
     used = [(network, part) for network, part in parts if part > 0]
-    count = min(members, max(1, passes // len(used)))
+    count = min(members, max(1, 2 * members // len(used)))
     # Each network has members of its own, so that more orders of columns and classes are averaged.
     cache = ClosedFormCache()
     predictors = [
@@ -88,11 +82,9 @@ def _ensemble(
     return Ensemble(predictors, [part for _, part in used], temperature)
 
 
-def _seconds_per_pass(
-    model: InContextModel, rest: EncodedTable, held_out: EncodedTable, seed: int, cache: ClosedFormCache
-) -> float:
+def _seconds_per_pass(model: InContextModel, rest: EncodedTable, held_out: EncodedTable, seed: int) -> float:
     began = time.monotonic()
-    InContextPredictor(model, rest, Members(1), seed, cache).predict(held_out.values)
+    InContextPredictor(model, rest, Members(1), seed).predict(held_out.values)
     return time.monotonic() - began
 
 
@@ -138,26 +130,6 @@ def _trials(
         trials.append(Trial(finetuned, before, after, held_out.target))
         longest = max(longest, time.monotonic() - start)
     return trials
-
-
-def _folds(table: EncodedTable, seed: int) -> list[tuple[EncodedTable, EncodedTable]]:
-    """Five splits into training and held-out rows; each row is held out once.
-
-    Equal rows, such as repeated ones, stay together: one would reveal the target of the other.
-    """
-    cells = torch.cat([table.values.double(), table.target.double()[:, None]], 1).nan_to_num(nan=torch.inf)
-    rows, same = torch.unique(cells, dim=0, return_inverse=True)
-    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed_for("folds", seed)))
-    if table.classes:  # stratified
-        order = order[rows[order, -1].argsort(stable=True)]
-    fold_of = torch.empty_like(order)
-    fold_of[order] = torch.arange(len(rows)) % MAX_FOLDS
-    folds = []
-    for fold in range(MAX_FOLDS):
-        held_out = (fold_of[same] == fold).nonzero()[:, 0]
-        some = torch.linspace(0, len(held_out) - 1, min(len(held_out), MAX_HELD_OUT)).round().long()
-        folds.append((table.take((fold_of[same] != fold).nonzero()[:, 0]), table.take(held_out[some])))
-    return folds
 
 
 def _concatenate(trials: Sequence[Trial]) -> tuple[Tensor, Tensor, Tensor]:

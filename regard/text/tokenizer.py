@@ -1,13 +1,14 @@
 """Tokenizers: text to token ids and back, on the `tokenizers` library."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer as Engine
 
-from regard.core.errors import ConfigError, UserError
+from regard.core.errors import ConfigError, UserError, one_line
 from regard.core.files import write_text
 
 PAD, START, END, UNKNOWN, MASK = "<pad>", "<s>", "</s>", "<unk>", "<mask>"
@@ -58,7 +59,8 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         _check_several(texts)
-        return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
+        with _plain_errors():
+            return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def prompt(self, text: str) -> list[int]:
         """The tokens that generation continues; an empty prompt is an end token, after which a new text begins."""
@@ -67,7 +69,8 @@ class Tokenizer:
     def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The characters of its text that each token stands for: the first, and the one after the last."""
         _check_several(texts)
-        return [encoding.offsets for encoding in self.engine.encode_batch(list(texts), add_special_tokens=False)]
+        with _plain_errors():
+            return [encoding.offsets for encoding in self.engine.encode_batch(list(texts), add_special_tokens=False)]
 
     def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
         texts: list[str] = self.engine.decode_batch([list(row) for row in tokens], skip_special_tokens=True)
@@ -92,7 +95,7 @@ class Tokenizer:
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror})") from None
         except Exception as error:  # the library raises bare exceptions
-            raise UserError(f"{path}: is not a tokenizer ({error})") from None
+            raise UserError(f"{path}: is not a tokenizer ({one_line(error)})") from None
 
     @staticmethod
     def load_external(path: Path) -> "Tokenizer":
@@ -102,7 +105,7 @@ class Tokenizer:
         try:
             engine = Engine.from_str(path.read_text(encoding="utf-8"))
         except Exception as error:
-            raise UserError(f"{path}: is not a tokenizer ({error})") from None
+            raise UserError(f"{path}: is not a tokenizer ({one_line(error)})") from None
         known = engine.get_vocab()
         engine.add_special_tokens([token for token in SPECIAL if token not in known and BERT_NAMES[token] not in known])
         return Tokenizer(engine)
@@ -114,6 +117,17 @@ class Tokenizer:
         if number is None:
             raise UserError(f"the tokenizer has no token {token!r}; it needs {', '.join(SPECIAL)}")
         return number
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """A tokenizer.json can be read and still be unable to encode: its unknown token may not be in its vocabulary."""
+    try:
+        yield
+    except TypeError:  # not a text
+        raise
+    except Exception as error:  # the library raises bare exceptions
+        raise UserError(f"the tokenizer cannot encode this text ({one_line(error)})") from None
 
 
 def check_vocab(vocab: int, tokenizer: Tokenizer) -> None:

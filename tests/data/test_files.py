@@ -145,7 +145,7 @@ def test_running_text_is_read_as_it_stands(text: str):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "told"),
+    ("name", "data", "message"),
     [
         ("x.txt", b"one\ntwo\n\xff\n", "line 3: is not UTF-8"),
         ("x.tsv", b"a\tb\nalone\n", "line 2: has 1 field between tabs, and should have 2: text, label"),
@@ -164,7 +164,7 @@ def test_running_text_is_read_as_it_stands(text: str):
         ("x.parquet", b"PAR1 not really", "cannot be read as Parquet"),
     ],
 )
-def test_what_is_wrong_is_named_by_file_and_line(name: str, data: bytes, told: str, tmp_path: Path):
+def test_what_is_wrong_is_named_by_file_and_line(name: str, data: bytes, message: str, tmp_path: Path):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(UserError) as caught:
         list(
@@ -172,7 +172,7 @@ def test_what_is_wrong_is_named_by_file_and_line(name: str, data: bytes, told: s
             if name.endswith(".txt")
             else read_rows(tmp_path / name, Fields(("text", "label")))
         )
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert str(tmp_path / name) in str(caught.value)
 
 

@@ -35,20 +35,20 @@ def test_five_tokens_are_special_and_the_mask_is_one_of_them():
 
 
 def test_of_the_chosen_words_80_10_10_are_masked_replaced_and_kept():
-    found = windows(40_000, batch=900).batch(0)
-    put = found.tokens.gather(1, found.chosen)
-    assert found.chosen_valid.all()
-    assert found.chosen.shape == (900, 6), "15 % of 40"
+    sample = windows(40_000, batch=900).batch(0)
+    put = sample.tokens.gather(1, sample.chosen)
+    assert sample.chosen_valid.all()
+    assert sample.chosen.shape == (900, 6), "15 % of 40"
     count = put.numel()
     masked = (put == TOKENIZER.mask).double().mean()
-    kept = (put == found.answer).double().mean()
+    kept = (put == sample.answer).double().mean()
     # A random word is the same word one time in 26. Bounds are four standard deviations wide.
     share = 0.1 + 0.1 / len(WORDS)
     assert abs(masked - 0.8) < 4 * (0.8 * 0.2 / count) ** 0.5
     assert abs(kept - share) < 4 * (share * (1 - share) / count) ** 0.5
-    replaced = put[(put != TOKENIZER.mask) & (put != found.answer)]
+    replaced = put[(put != TOKENIZER.mask) & (put != sample.answer)]
     assert set(replaced.tolist()) == set(WORDS), "any word, and never a special token"
-    places = found.chosen.flatten().bincount(minlength=42).double()
+    places = sample.chosen.flatten().bincount(minlength=42).double()
     assert places[0] == places[-1] == 0, "start and end are never hidden"
     expected = count / 40
     assert ((places[1:-1] - expected).abs() < 5 * expected**0.5).all(), "every other place as often"
@@ -62,17 +62,17 @@ def test_only_words_are_hidden_and_nothing_else_changes(seed: int, length: int, 
     hidden, chosen, counted = Masking(TOKENIZER, share).draw(given, most, generator)
     is_word = torch.isin(given, torch.tensor(WORDS))
     for row in range(4):
-        told = chosen[row][counted[row]]
+        places = chosen[row][counted[row]]
         words = int(is_word[row].sum())
         assert len(set(chosen[row].tolist())) == most, "no place twice"
-        assert is_word[row][told].all()
-        assert len(told) <= words
-        assert len(told) >= min(1, words)
-        assert abs(len(told) - share * words) <= 1
+        assert is_word[row][places].all()
+        assert len(places) <= words
+        assert len(places) >= min(1, words)
+        assert abs(len(places) - share * words) <= 1
         rest = torch.ones(length, dtype=torch.bool)
-        rest[told] = False
+        rest[places] = False
         assert torch.equal(hidden[row][rest], given[row][rest])
-        assert torch.isin(hidden[row][told], torch.tensor([*WORDS, TOKENIZER.mask])).all()
+        assert torch.isin(hidden[row][places], torch.tensor([*WORDS, TOKENIZER.mask])).all()
 
 
 def test_windows_stand_between_start_and_end_and_hold_the_text():

@@ -143,8 +143,8 @@ def test_blanks_around_a_cell_are_no_part_of_it(tmp_path: Path):
 def test_a_column_is_what_all_its_cells_are(cells: list[str], kind: str, values: list, tmp_path: Path):
     frame = read("id,x\n" + "".join(f"{number},{cell}\n" for number, cell in enumerate(cells)), tmp_path)
     assert str(frame["x"].dtype) == kind
-    found = [None if pd.isna(value) else value for value in frame["x"]]
-    assert found == values
+    cells_read = [None if pd.isna(value) else value for value in frame["x"]]
+    assert cells_read == values
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_every_spelling_of_missing(spelling: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"", "is empty"),
         (b" \n\n", "is empty"),
@@ -243,10 +243,10 @@ def test_every_spelling_of_missing(spelling: str, tmp_path: Path):
         (b"PAR1 and no more", "cannot be read as Parquet"),
     ],
 )
-def test_a_bad_file_is_named_in_one_line(data: bytes, told: str, tmp_path: Path):
+def test_a_bad_file_is_named_in_one_line(data: bytes, message: str, tmp_path: Path):
     with pytest.raises(UserError) as caught:
         read(data, tmp_path)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "x.csv" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -265,9 +265,9 @@ def test_letters_that_are_not_utf8_are_told_once(tmp_path: Path, capsys: pytest.
     frame = read("ort,preis\nKöln,5\nÖhringen,6 €\n".encode("cp1252"), tmp_path)
     assert frame["ort"].tolist() == ["Köln", "Öhringen"]
     assert frame["preis"].tolist() == ["5", "6 €"]
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert "x.csv, line 2: is not UTF-8; the file is read as latin-1" in told
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1
+    assert "x.csv, line 2: is not UTF-8; the file is read as latin-1" in errors
 
 
 def test_names_are_made_unique_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -365,13 +365,13 @@ def test_what_is_written_is_read(table: dict[str, list], kind: str, data: st.Dat
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table{kind}"
         write_table(frame, path)
-        found = read_table(path)
+        read = read_table(path)
         assert [file.name for file in Path(folder).iterdir()] == [path.name]
-    assert list(found) == list(table)
+    assert list(read) == list(table)
     for name, values in table.items():
-        assert [None if pd.isna(cell) else cell for cell in found[name]] == values
+        assert [None if pd.isna(cell) else cell for cell in read[name]] == values
         if type(values[0]) is int:
-            assert pd.api.types.is_integer_dtype(found[name].dtype)
+            assert pd.api.types.is_integer_dtype(read[name].dtype)
 
 
 @pytest.mark.parametrize("start", FORMULA)
@@ -425,9 +425,9 @@ def test_whatever_a_file_holds_it_is_a_table_or_named(text: str):
         try:
             frame = read(text, Path(folder))
         except UserError as error:
-            told = str(error)
+            message = str(error)
         else:
             assert frame.shape[0] > 0
             assert len(set(frame.columns)) == frame.shape[1] > 0
             return
-    assert told.startswith(folder)
+    assert message.startswith(folder)

@@ -167,8 +167,8 @@ def test_batches_hold_every_word_once(tmp_path: Path):
     data = TaggedTexts(encode_tagged(sentences, labels, tokenizer, 128), tokenizer, batch=4)
     batches = list(data.once())
     assert [batch.rows for batch in batches] == [4, 2]
-    found = [labels[label] for batch in batches for label in batch.label[batch.label_valid].tolist()]
-    assert found == [label for sentence in sentences for label in sentence.labels]
+    seen = [labels[label] for batch in batches for label in batch.label[batch.label_valid].tolist()]
+    assert seen == [label for sentence in sentences for label in sentence.labels]
     batch = data.batch(0)
     assert torch.equal(batch.shard(1, 2).first, batch.first[1::2])
     assert (batch.first.gather(1, batch.first * 0) >= 1).all()
@@ -182,8 +182,8 @@ TREEBANKS = Path(os.environ.get("REGARD_TREEBANKS", "nowhere")) / "ud_en_ewt"
 def test_ud_english_ewt(split: str, sentences: int):
     """Sentences as its page says, words as a plain search for their numbers finds them."""
     path = TREEBANKS / f"{split}.conllu.gz"
-    found = read_tagged(path)
-    assert len(found) == sentences
+    parsed = read_tagged(path)
+    assert len(parsed) == sentences
     rows = re.findall(r"^\d+\t", gzip.decompress(path.read_bytes()).decode(), re.MULTILINE)
-    assert sum(len(sentence.words) for sentence in found) == len(rows)
-    assert len(tag_labels(found)) in (17, 18), "the universal parts of speech, and _ where one is missing"
+    assert sum(len(sentence.words) for sentence in parsed) == len(rows)
+    assert len(tag_labels(parsed)) in (17, 18), "the universal parts of speech, and _ where one is missing"

@@ -118,8 +118,8 @@ def steps_from(start: int, heads: list[int]) -> dict[int, int]:
 def test_what_was_written_is_what_is_read(tmp_path_factory: pytest.TempPathFactory, written: list[tuple[str, Truth]]):
     file = tmp_path_factory.mktemp("trees") / "a.conllu"
     file.write_text("".join(text for text, _ in written))
-    found = read_trees([file])
-    for parse, (_, true) in zip(found, written, strict=True):
+    parses = read_trees([file])
+    for parse, (_, true) in zip(parses, written, strict=True):
         assert (parse.words, parse.nodes, parse.heads, parse.text) == true
         assert parse.difference(parse.text) is None
 
@@ -128,7 +128,7 @@ ROW = "1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("1\ta\t_\n", "line 1: has 3 columns between tabs, not the 10 of CoNLL-U"),
         (ROW.replace("\t", " "), "line 1: has 1 columns"),
@@ -157,12 +157,12 @@ ROW = "1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n"
         ("\n\n", "no trees"),
     ],
 )
-def test_bad_trees_are_named_by_file_and_line(text: str, told: str, tmp_path: Path):
+def test_bad_trees_are_named_by_file_and_line(text: str, message: str, tmp_path: Path):
     (tmp_path / "a.conllu").write_text(text)
     with pytest.raises(UserError) as error:
         read_trees([tmp_path / "a.conllu"])
     assert str(error.value).startswith(str(tmp_path / "a.conllu"))
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -181,7 +181,7 @@ def test_no_text_ends_in_anything_but_trees_or_one_line(tmp_path_factory: pytest
 
 
 @pytest.mark.parametrize(
-    ("texts", "told"),
+    ("texts", "message"),
     [
         (["a b", "c x e"], "S, line 2: does not match its tree at T, line 4: the text has 'x' where the tree"),
         (["a b", "cd"], "S, line 2: does not match its tree at T, line 4: the text ends where the tree has"),
@@ -191,12 +191,12 @@ def test_no_text_ends_in_anything_but_trees_or_one_line(tmp_path_factory: pytest
         ([], "T, line 1: this tree has no text; there are no texts"),
     ],
 )  # fmt: skip
-def test_trees_of_other_texts_are_refused(texts: list[str], told: str, tmp_path: Path):
+def test_trees_of_other_texts_are_refused(texts: list[str], message: str, tmp_path: Path):
     (tmp_path / "T").write_text(chain("a b") + chain("c d e"))
     parses = read_trees([tmp_path / "T"])
     with pytest.raises(UserError) as error:
         match_trees(parses, texts, lambda number: f"S, line {number + 1}")
-    assert told in str(error.value).replace(str(tmp_path) + "/", "")
+    assert message in str(error.value).replace(str(tmp_path) + "/", "")
     match_trees(parses, ["ab ", " c\u00a0de"], str)  # only spaces may differ
 
 

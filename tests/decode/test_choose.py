@@ -5,8 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.core.errors import ConfigError
-from regard.decode import Sampling
+from regard.core.errors import ConfigError, UserError
+from regard.decode import Beam, Sampling, greedy, write
+from regard.models import GPT, Transformer
 
 scores = st.lists(st.floats(-5, 5), min_size=2, max_size=12).map(lambda values: torch.tensor([values]))
 
@@ -66,3 +67,25 @@ def test_repetition_makes_what_was_written_less_likely():
 def test_settings_that_cannot_be_meant_are_named(bad: dict[str, float]):
     with pytest.raises(ConfigError, match=next(iter(bad))):
         Sampling(**bad)
+
+
+@pytest.mark.parametrize("damage", [float("nan"), float("inf")])
+def test_scores_that_are_not_finite_are_refused_by_every_search(damage: float):
+    text, pairs = (
+        GPT(vocab=9, width=8, layers=1, heads=1).build(),
+        Transformer(vocab=9, width=8, layers=1, heads=1).build(),
+    )
+    for model in (text, pairs):
+        model.eval()
+        for weight in model.parameters():
+            weight.data.fill_(damage)
+    source, prompt = torch.tensor([[3, 4]]), torch.tensor([[3]])
+    searches = [
+        lambda: write(text, text.init_state(4), prompt, 2, 3),
+        lambda: write(text, text.init_state(4), prompt, 2, 3, Sampling(seed=0).chooser()),
+        lambda: greedy(pairs, pairs.init_state(source), 1, 1, 2, 3),
+        lambda: Beam(width=2).search(pairs, pairs.init_state(source), 1, 1, 2, 3),
+    ]
+    for search in searches:
+        with pytest.raises(UserError, match="the model's scores are not finite"):
+            search()

@@ -96,10 +96,10 @@ class Reader:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
             patch.setattr(sys, "argv", words)
             if command.into:
-                patch.setattr(sys, "stdout", said := io.StringIO())
+                patch.setattr(sys, "stdout", printed := io.StringIO())
             assert regard(*words[1:]) == 0, f"{command.page}: {' '.join(words)}"
         if command.into:
-            Path(programs.at_home(command.into)).write_text(said.getvalue())
+            Path(programs.at_home(command.into)).write_text(printed.getvalue())
 
     def make_all(self, words: Sequence[str]) -> None:
         """Runs that are spoken of and are not there yet."""

@@ -15,8 +15,10 @@ import pytest
 from sklearn import datasets
 
 from regard.data.text.dates import Dates
+from regard.models import InContext
 from regard.store import read_metrics
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tables.prior import Prior
 from regard.tasks.classify.recipe import classifier, finetuned
 from regard.tasks.fill.recipe import masked_lm
 from regard.tasks.image.recipe import image_classifier
@@ -57,7 +59,9 @@ def plan_of(name: str, root: Path) -> Plan:
         "classify_finetuned": lambda: finetuned(classifier(labelled, ()), root / "filled"),
         "image": lambda: image_classifier((str(inputs.images(root)),), ()),
         "table": lambda: table_npt(str(inputs.table(root)), "price"),
-        "pretrain_tables": in_context_tables,
+        "pretrain_tables": lambda: replace(
+            in_context_tables(), data=Prior(flat_rules=0.0, many_levels=0.0), model=InContext()
+        ),
     }
     return plans[name]()
 

@@ -61,10 +61,10 @@ def test_a_crop_is_a_shift_of_the_image_with_its_edge_repeated(seed: int, crop: 
     """By brute force: one of the windows of the image padded by its edge."""
     images = torch.from_numpy(rng(seed).integers(0, 255, (3, 2, 7, 7)).astype(np.uint8))
     moved, most = Augment(crop=crop).shift_and_flip(images, rng(seed)), round(crop * 7)
-    for image, found in zip(images, moved, strict=True):
+    for image, cropped in zip(images, moved, strict=True):
         padded = np.pad(image.numpy(), ((0, 0), (most, most), (most, most)), "edge")
         windows = [padded[:, y : y + 7, x : x + 7].tobytes() for y in range(2 * most + 1) for x in range(2 * most + 1)]
-        assert found.contiguous().numpy().tobytes() in windows
+        assert cropped.contiguous().numpy().tobytes() in windows
 
 
 def test_crops_reach_every_shift_and_flips_half_the_images():
@@ -140,11 +140,11 @@ def test_a_mixed_image_is_scored_by_both_labels_in_their_shares():
 
 def test_measuring_sees_every_image_once_and_as_it_is():
     images, labels = bars(20)
-    found = list(batches(EVERY).once())
-    assert [batch.rows for batch in found] == [8, 8, 4]
-    assert torch.cat([batch.label for batch in found]).tolist() == labels.tolist()
+    seen = list(batches(EVERY).once())
+    assert [batch.rows for batch in seen] == [8, 8, 4]
+    assert torch.cat([batch.label for batch in seen]).tolist() == labels.tolist()
     expected = (torch.from_numpy(images[:, None]) / 255 - 0.25) / 0.5
-    torch.testing.assert_close(torch.cat([batch.images for batch in found]), expected)
+    torch.testing.assert_close(torch.cat([batch.images for batch in seen]), expected)
 
 
 def test_scale_is_the_mean_and_deviation_of_the_chosen_rows():

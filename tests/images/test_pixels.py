@@ -39,8 +39,8 @@ def test_colours_stay_in_their_channels(tmp_path: Path):
 def test_a_palette_is_looked_up(tmp_path: Path):
     image = Image.fromarray(GREY // 100).convert("P")
     image.putpalette([10, 20, 30, 250, 240, 230])
-    found = pixels(saved(tmp_path / "a.png", image), 8, 3, "crop")
-    assert {tuple(found[:, y, x]) for y in range(8) for x in range(8)} == {(10, 20, 30), (250, 240, 230)}
+    array = pixels(saved(tmp_path / "a.png", image), 8, 3, "crop")
+    assert {tuple(array[:, y, x]) for y in range(8) for x in range(8)} == {(10, 20, 30), (250, 240, 230)}
 
 
 def test_sixteen_bits_become_eight(tmp_path: Path):
@@ -60,18 +60,18 @@ def test_sixteen_bits_of_colour_and_of_what_shines_through(kind: int, channels: 
         deep[0, 0] = 0  # nothing at all
     (tmp_path / "a.png").write_bytes(png(4, 4, 16, kind, b"".join(b"\0" + row.tobytes() for row in deep)))
     assert size_of(tmp_path / "a.png") == (4, 4, 3), "to Pillow grey with so deep an alpha is colour"
-    found = pixels(tmp_path / "a.png", 4, 3, "crop").transpose(1, 2, 0)
+    array = pixels(tmp_path / "a.png", 4, 3, "crop").transpose(1, 2, 0)
     shades = deep[..., :1].repeat(3, -1) if kind == 4 else deep[..., :3]
-    assert (found.reshape(16, 3)[1:] == (shades >> 8).reshape(16, 3)[1:]).all()
-    assert (found[0, 0] == (shades[0, 0] >> 8 if channels == 3 else 255)).all(), "white shines through"
+    assert (array.reshape(16, 3)[1:] == (shades >> 8).reshape(16, 3)[1:]).all()
+    assert (array[0, 0] == (shades[0, 0] >> 8 if channels == 3 else 255)).all(), "white shines through"
 
 
 def test_what_shines_through_is_white(tmp_path: Path):
     image = Image.new("RGBA", (4, 4), (0, 0, 0, 0))
     image.putpixel((0, 0), (200, 0, 0, 255))
-    found = pixels(saved(tmp_path / "a.png", image), 4, 3, "crop")
-    assert found[:, 0, 0].tolist() == [200, 0, 0]
-    assert (found.reshape(3, -1)[:, 1:] == 255).all()
+    array = pixels(saved(tmp_path / "a.png", image), 4, 3, "crop")
+    assert array[:, 0, 0].tolist() == [200, 0, 0]
+    assert (array.reshape(3, -1)[:, 1:] == 255).all()
 
 
 def test_an_image_turned_by_a_camera_stands_upright(tmp_path: Path):
@@ -92,9 +92,9 @@ def test_a_photo_turned_by_a_camera_stands_upright(orientation: int, turns: int,
     path = saved(tmp_path / "a.jpg", photo, exif=exif, quality=95)
     assert size_of(path) == (32 * scale, 16 * scale, 1)
     upright = np.rot90(np.asarray(Image.open(path)), turns).copy()
-    found, expected = (pixels(one, 8, 1, "stretch").astype(int) for one in (path, upright))
-    assert abs(found - expected).max() <= 4
-    assert abs(found - pixels(np.rot90(upright, 2).copy(), 8, 1, "stretch").astype(int)).max() > 50
+    array, expected = (pixels(one, 8, 1, "stretch").astype(int) for one in (path, upright))
+    assert abs(array - expected).max() <= 4
+    assert abs(array - pixels(np.rot90(upright, 2).copy(), 8, 1, "stretch").astype(int)).max() > 50
 
 
 def test_framing_says_what_becomes_of_long_images():
@@ -111,9 +111,9 @@ def test_framing_says_what_becomes_of_long_images():
 @pytest.mark.parametrize("resize", ["crop", "pad", "stretch"])
 @pytest.mark.parametrize("shape", [(1, 3000), (3000, 1), (1, 1), (7, 5)])
 def test_no_shape_is_too_odd(resize: Resize, shape: tuple[int, int]):
-    found = pixels(np.full(shape, 100, np.uint8), 6, 1, resize)
-    assert found.shape == (1, 6, 6)
-    assert found.max() == 100
+    array = pixels(np.full(shape, 100, np.uint8), 6, 1, resize)
+    assert array.shape == (1, 6, 6)
+    assert array.max() == 100
 
 
 def test_arrays_of_fractions_bits_and_colours():
@@ -123,7 +123,7 @@ def test_arrays_of_fractions_bits_and_colours():
 
 
 @pytest.mark.parametrize(
-    ("array", "told"),
+    ("array", "message"),
     [
         (GREY.astype(np.int64), "int64"),
         (GREY.astype(np.float32), "floats from 0 to 1"),
@@ -132,8 +132,8 @@ def test_arrays_of_fractions_bits_and_colours():
         (np.zeros((0, 4), np.uint8), r"\(0, 4\)"),
     ],
 )
-def test_arrays_that_are_no_images(array: np.ndarray, told: str):
-    with pytest.raises(ImageError, match=told):
+def test_arrays_that_are_no_images(array: np.ndarray, message: str):
+    with pytest.raises(ImageError, match=message):
         pixels(array, 8, 1, "crop")
 
 
@@ -167,12 +167,12 @@ def test_a_damaged_file_is_an_image_or_a_named_error(tmp_path_factory: pytest.Te
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path = tmp_path_factory.mktemp("damaged") / f"a.{kind}"
     path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
-    told = ""
+    message = ""
     try:
         shape = pixels(path, 8, 3, "crop").shape
     except ImageError as error:
-        told = str(error)
-    assert told.startswith(f"{path}: ") if told else shape == (3, 8, 8)
+        message = str(error)
+    assert message.startswith(f"{path}: ") if message else shape == (3, 8, 8)
 
 
 def test_a_truncated_image_is_named(tmp_path: Path):
@@ -182,24 +182,24 @@ def test_a_truncated_image_is_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("side", "told"), [(8_000, "8,000×8,000 pixels; the limit is 50,000,000"), (60_000, "claims more pixels")]
+    ("side", "message"), [(8_000, "8,000×8,000 pixels; the limit is 50,000,000"), (60_000, "claims more pixels")]
 )
-def test_a_small_file_that_unpacks_to_gigabytes_is_refused(side: int, told: str, tmp_path: Path):
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused(side: int, message: str, tmp_path: Path):
     (tmp_path / "bomb.png").write_bytes(png(side, side, 8, 0, bytes(1000)))
-    with pytest.raises(ImageError, match=f"bomb.png: .*{told}"):
+    with pytest.raises(ImageError, match=f"bomb.png: .*{message}"):
         pixels(tmp_path / "bomb.png", 8, 1, "crop")
 
 
 def test_no_file_a_folder_and_fractions_are_named(tmp_path: Path):
     saved(tmp_path / "f.tiff", Image.fromarray(GREY.astype(np.float32)))
     (tmp_path / "notes.txt").write_text("hello")
-    for name, told in (
+    for name, message in (
         ("none.png", "No such file"),
         (".", "Is a directory"),
         ("f.tiff", "has floating-point pixels"),
         ("notes.txt", "is not an image"),
     ):
-        with pytest.raises(ImageError, match=told):
+        with pytest.raises(ImageError, match=message):
             pixels(tmp_path / name, 8, 1, "crop")
 
 

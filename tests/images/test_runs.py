@@ -74,9 +74,9 @@ def test_a_bad_file_stops_no_other(run: Path, tmp_path: Path, capsys: pytest.Cap
 
 
 def test_training_tells_what_it_skipped(run: Path):
-    told = json.loads((run / "images" / "train.json").read_text())["skipped"]
-    assert len(told) == 1
-    assert "broken.png" in told[0]
+    skipped = json.loads((run / "images" / "train.json").read_text())["skipped"]
+    assert len(skipped) == 1
+    assert "broken.png" in skipped[0]
 
 
 def test_python_takes_files_arrays_and_images_of_pillow(run: Path):
@@ -163,7 +163,7 @@ def test_what_cannot_be_meant_is_told_before_anything_is_written(run: Path, tmp_
     data = ["--train", run.parent / "train", *SMALL]
     extra = write_classes(tmp_path / "extra", 4)
     (extra / "lying").rename(extra / "crooked")
-    for more, code, told in (
+    for more, code, message in (
         (["--valid", extra], 1, "the label 'crooked' does not occur in the training images"),
         (["--model", "GPT", "--model.vocab=5"], 2, "GPT reads no images; choose ViT"),
         (["--model.image=13"], 2, "13 is not divisible by 2, by which the stem shrinks"),
@@ -172,7 +172,7 @@ def test_what_cannot_be_meant_is_told_before_anything_is_written(run: Path, tmp_
     ):
         words = [word for word in data if not ("GPT" in more and str(word).startswith("--model."))]
         assert regard("train", "image", "--out", tmp_path / "x", *words, *more) == code
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
         assert sorted(child.name for child in tmp_path.iterdir()) == ["extra"], "nothing is left behind"
     assert regard("train", "image", "--out", run, *data) == 1
     assert "already holds a run" in capsys.readouterr().err
@@ -209,8 +209,8 @@ def test_one_class_is_none_to_tell_apart(tmp_path: Path, capsys: pytest.CaptureF
     ],
 )
 def test_sizes_are_chosen_by_the_images(sizes: list[Size], chosen: Size):
-    found = with_sizes(ViT(image=0, patch=0, channels=0, stem=Convolutions()), sizes)
-    assert (found.image, found.patch, found.channels) == chosen
+    config = with_sizes(ViT(image=0, patch=0, channels=0, stem=Convolutions()), sizes)
+    assert (config.image, config.patch, config.channels) == chosen
 
 
 def test_a_chosen_size_is_kept():
@@ -234,9 +234,9 @@ def test_a_plain_vit_goes_to_hugging_face_and_comes_back(tmp_path: Path):
     assert there.label_probabilities(list(images))[0] == labels == LABELS
     torch.testing.assert_close(there.label_probabilities(list(images))[1], chances, rtol=1e-5, atol=1e-5)
     theirs = AutoModelForImageClassification.from_pretrained(tmp_path / "hf").eval()
-    told = json.loads((tmp_path / "hf" / "preprocessor_config.json").read_text())
-    given = (torch.from_numpy(images)[:, None] / 255 - told["image_mean"][0]) / told["image_std"][0]
+    preprocessing = json.loads((tmp_path / "hf" / "preprocessor_config.json").read_text())
+    given = (torch.from_numpy(images)[:, None] / 255 - preprocessing["image_mean"][0]) / preprocessing["image_std"][0]
     with torch.no_grad():
-        found = theirs(pixel_values=given).logits.softmax(-1)
-    torch.testing.assert_close(found, chances, rtol=1e-5, atol=1e-5)
+        probabilities = theirs(pixel_values=given).logits.softmax(-1)
+    torch.testing.assert_close(probabilities, chances, rtol=1e-5, atol=1e-5)
     assert theirs.config.id2label == dict(enumerate(LABELS))

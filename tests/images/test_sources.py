@@ -25,8 +25,8 @@ IMAGES, NUMBERS = bars(10)
 def contents(path: Path, part: str = "train") -> list[tuple[str, bytes]]:
     place = path.parent / f"{path.name}.cache"
     write_image_cache(find_images(path, part), place, ImageFormat(12, 1))  # type: ignore[arg-type]
-    found = read_image_cache(place)
-    return sorted((label, image.tobytes()) for label, image in zip(found.labels, found.images, strict=True))
+    cache = read_image_cache(place)
+    return sorted((label, image.tobytes()) for label, image in zip(cache.labels, cache.images, strict=True))
 
 
 def expected(names: tuple[str, ...]) -> list[tuple[str, bytes]]:
@@ -76,10 +76,10 @@ def test_what_cannot_be_read_is_named_and_stops_nothing_else(tmp_path: Path):
     (folder / "upright" / "deeper").mkdir()
     (folder / "upright" / "001.png").rename(folder / "upright" / "deeper" / "001.png")
     write_image_cache(find_images(folder, "train"), tmp_path / "cache", ImageFormat(12, 1))
-    found = read_image_cache(tmp_path / "cache")
-    assert len(found.labels) == 9
-    assert [line.split(": ")[0] for line in found.skipped] == [str(file), str(folder / "lying" / "notes.txt")]
-    assert isinstance(found.images, np.memmap), "on disk, not in memory"
+    cache = read_image_cache(tmp_path / "cache")
+    assert len(cache.labels) == 9
+    assert [line.split(": ")[0] for line in cache.skipped] == [str(file), str(folder / "lying" / "notes.txt")]
+    assert isinstance(cache.images, np.memmap), "on disk, not in memory"
 
 
 def test_sizes_are_known_without_decoding(tmp_path: Path):
@@ -151,7 +151,7 @@ def broken(tmp_path: Path, how: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "message"),
     [
         ("missing", "there is no such file or folder"),
         ("empty", "each class needs a subfolder"),
@@ -175,7 +175,7 @@ def broken(tmp_path: Path, how: str) -> Path:
         ("columns.csv", "has no column 'path'"),
     ],
 )
-def test_sources_that_cannot_be_meant_are_named(how: str, told: str, tmp_path: Path):
+def test_sources_that_cannot_be_meant_are_named(how: str, message: str, tmp_path: Path):
     path = broken(tmp_path, how)
 
     def read() -> None:
@@ -183,7 +183,7 @@ def test_sources_that_cannot_be_meant_are_named(how: str, told: str, tmp_path: P
         source.sizes()
         list(source)
 
-    with pytest.raises(UserError, match=told) as error:
+    with pytest.raises(UserError, match=message) as error:
         read()
     assert str(path) in str(error.value)
 
@@ -207,9 +207,9 @@ def test_large_arrays_wait_for_their_turn_on_disk(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257])
 def test_every_image_is_in_one_group(count: int):
-    found = [ImageRecord(str(number), "a", Path("a.png")) for number in range(count)]
-    groups = list(image_cache._groups(found))
-    assert [one for group in groups for one in group] == found
+    records = [ImageRecord(str(number), "a", Path("a.png")) for number in range(count)]
+    groups = list(image_cache._groups(records))
+    assert [one for group in groups for one in group] == records
     assert max(map(len, groups)) <= image_cache.GROUP
 
 
@@ -221,9 +221,9 @@ def test_long_reading_is_counted(terminal: bool, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("regard.data.progress.TERMINAL_SECONDS", 0)
     monkeypatch.setattr("regard.data.progress.LOG_SECONDS", 0)
     assert list(progress(range(1_001), "images decoded"))[-1] == 1_000
-    told = capsys.readouterr().err
-    assert "images decoded" in told
-    assert terminal or told.splitlines()[-1] == "images decoded: 1,001"
+    errors = capsys.readouterr().err
+    assert "images decoded" in errors
+    assert terminal or errors.splitlines()[-1] == "images decoded: 1,001"
 
 
 def test_nothing_readable_at_all_is_told(tmp_path: Path):

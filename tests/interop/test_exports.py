@@ -65,9 +65,9 @@ def test_what_a_refused_export_advises_can_be_exported(task, tmp_path, capsys):
     train = ["train", task, *files(task, tmp_path), *SMALL]
     assert command(*train, "--out", tmp_path / "own") == 0
     assert command("export", tmp_path / "own", "--to", "huggingface", "--out", tmp_path / "no") != 0
-    told = capsys.readouterr().err
+    errors = capsys.readouterr().err
     assert not (tmp_path / "no").exists()
-    [advice] = re.findall(rf"`regard train {task} (.*)` makes one that can be written", " ".join(told.split()))
+    [advice] = re.findall(rf"`regard train {task} (.*)` makes one that can be written", " ".join(errors.split()))
     assert command(*train, *advice.split(), "--out", tmp_path / "plain") == 0
     assert command("export", tmp_path / "plain", "--to", "huggingface", "--out", tmp_path / "hf") == 0
     theirs = getattr(transformers, AUTO[task]).from_pretrained(tmp_path / "hf").eval()

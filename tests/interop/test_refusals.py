@@ -133,8 +133,13 @@ def test_shards_stay_in_the_folder(way: str, copy: Any, shelf: Path) -> None:
         case "number":
             names = dict.fromkeys(names, 3)
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": names}))
-    said = {"missing": "is missing", "link": "link out of the folder", "folder": "not a file", "number": "weight_map"}
-    refused(folder, said.get(way, "not the plain name"))
+    messages = {
+        "missing": "is missing",
+        "link": "link out of the folder",
+        "folder": "not a file",
+        "number": "weight_map",
+    }
+    refused(folder, messages.get(way, "not the plain name"))
 
 
 def test_links_out_are_refused_for_every_file(copy: Any, shelf: Path) -> None:
@@ -191,17 +196,17 @@ def test_truncated_weights_and_a_crowd_of_tensors(copy: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [(None, "is neither a run folder"), ("{", "is not JSON"), ("{}", "names no model_type")]
+    ("text", "message"), [(None, "is neither a run folder"), ("{", "is not JSON"), ("{}", "names no model_type")]
 )
-def test_what_is_wrong_with_a_folder_is_told_where_it_is_loaded(text: str | None, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_folder_is_told_where_it_is_loaded(text: str | None, message: str, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "config.json").write_text(text)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         regard.load(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("contents", "message"),
     [
         ('{"image_mean": [NaN, 0.5, 0.5]}', "NaN"),
         ('{"image_std": [1e999, 0.5, 0.5]}', "image_std"),
@@ -211,15 +216,15 @@ def test_what_is_wrong_with_a_folder_is_told_where_it_is_loaded(text: str | None
         (None, "link out of the folder"),
     ],
 )
-def test_images_that_are_wanted_otherwise(told: str | None, said: str, copy: Any, tmp_path: Path) -> None:
+def test_images_that_are_wanted_otherwise(contents: str | None, message: str, copy: Any, tmp_path: Path) -> None:
     folder = copy("vit")
     file = folder / "preprocessor_config.json"
-    if told is None:
+    if contents is None:
         (tmp_path / "outside.json").write_text("{}")
         file.symlink_to(tmp_path / "outside.json")
     else:
-        file.write_text(told)
-    with pytest.raises(UserError, match=said):
+        file.write_text(contents)
+    with pytest.raises(UserError, match=message):
         regard.load(folder)
 
 

@@ -57,12 +57,12 @@ def test_settings_that_cannot_be(name: str, key: str, value: Any, copy: Any) -> 
     folder = copy(name)
     change(folder, **{key: value})
     inner = key if not key.startswith("rope_") else "rope"
-    said = {"n_embd": "n_embd", "num_key_value_heads": "heads", "patch_size": "patch"}.get(key, inner)
-    refused(folder, "config.json", said, kind=ConfigError)
+    message = {"n_embd": "n_embd", "num_key_value_heads": "heads", "patch_size": "patch"}.get(key, inner)
+    refused(folder, "config.json", message, kind=ConfigError)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('{"model_type": "gpt2", "layer_norm_epsilon": NaN}', "NaN"),
         ('{"model_type": "gpt2", "layer_norm_epsilon": 1e400}', "layer_norm_epsilon"),
@@ -79,7 +79,7 @@ def test_settings_that_cannot_be(name: str, key: str, value: Any, copy: Any) -> 
     ],
     ids=lambda text: text[:20],
 )
-def test_files_that_are_no_config(text: str, said: str, copy: Any) -> None:
+def test_files_that_are_no_config(text: str, message: str, copy: Any) -> None:
     folder = copy("gpt2")
     (folder / "config.json").write_text(text, encoding="utf-8")
-    refused(folder, "config.json", said)
+    refused(folder, "config.json", message)

@@ -117,8 +117,8 @@ def test_tokenizer_travels_along(tmp_path: Path) -> None:
     assert (theirs.pad_token, theirs.bos_token, theirs.eos_token, theirs.unk_token) == ("<pad>", "<s>", "</s>", "<unk>")
     imported = read(tmp_path / "out")
     assert imported.tokenizer == tmp_path / "out" / "tokenizer.json"
-    found = {key: imported.extra[key] for key in ("pad_token_id", "bos_token_id", "eos_token_id", "length")}
-    assert found == {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "length": 99}
+    settings = {key: imported.extra[key] for key in ("pad_token_id", "bos_token_id", "eos_token_id", "length")}
+    assert settings == {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "length": 99}
 
 
 def test_a_resize_that_transformers_lacks_is_told(tmp_path: Path, notes: list[str]) -> None:

@@ -60,15 +60,15 @@ def test_the_second_block_is_that_of_a_model_made_of_the_alternate():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"alternate": Linformer()}, "alternate: Linformer cannot hide the future"),
         ({"attention": Linformer(), "alternate": Full()}, "attention: Linformer cannot hide the future"),
         ({"alternate": Compressed(), "position": ALiBi()}, "position: ALiBi .* Compressed attention has none"),
     ],
 )
-def test_an_alternate_keeps_to_the_rules_of_attention(changes, told):
-    with pytest.raises(ConfigError, match=told):
+def test_an_alternate_keeps_to_the_rules_of_attention(changes, message):
+    with pytest.raises(ConfigError, match=message):
         replace(BASES[GPT], **changes).build()
 
 

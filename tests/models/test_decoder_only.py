@@ -110,9 +110,9 @@ def test_a_beam_finds_the_same_in_a_batch_as_alone(config):
     together = Beam(width=3).search(model, model.init_state(source, valid), 6, START, END, 6)
     for row, length in enumerate(LENGTHS):
         alone = source[row : row + 1, :length]
-        [found] = Beam(width=3).search(model, model.init_state(alone), 1, START, END, 6)
-        assert [text.tokens for text in together[row]] == [text.tokens for text in found]
-        assert [text.score for text in together[row]] == pytest.approx([text.score for text in found], abs=1e-4)
+        [hypotheses] = Beam(width=3).search(model, model.init_state(alone), 1, START, END, 6)
+        assert [text.tokens for text in together[row]] == [text.tokens for text in hypotheses]
+        assert [text.score for text in together[row]] == pytest.approx([text.score for text in hypotheses], abs=1e-4)
 
 
 def test_the_source_is_not_scored():

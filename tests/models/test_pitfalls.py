@@ -65,8 +65,8 @@ def test_unscaled_attention_looks_at_one_key_and_stops_learning():
         torch.manual_seed(0)
         q, k, v = torch.randn(3, 1, 8, 64, 1024)
         q.requires_grad_()
-        found, pattern = Full(scale=scale).build(8, 1024).watch(q, k, v)
-        found[..., 0].sum().backward()
+        output, pattern = Full(scale=scale).build(8, 1024).watch(q, k, v)
+        output[..., 0].sum().backward()
         effective = 1.0 if scale else 1024**-0.5
         gradients.append(q.grad.norm().item() / effective)  # with respect to the scores
         strongest.append(pattern.amax(-1).mean().item())

@@ -54,12 +54,12 @@ def test_rows_of_the_pattern_sum_to_one_or_see_nothing(config, mask, biased):
     attend, bias = build_attention(config), bias_of(some_bias() if biased else None)
     for length in (1, 7, 64):
         rule, index = some_masks(config, length)[mask], torch.arange(length)
-        found, pattern = attend.watch(*lookup(length), rule, bias)
+        output, pattern = attend.watch(*lookup(length), rule, bias)
         assert (pattern >= 0).all()
         total = pattern.sum(-1)
         sees_nothing = total == 0
         close(total, (~sees_nothing).float())
-        assert (found[sees_nothing] == 0).all()
+        assert (output[sees_nothing] == 0).all()
         sees_itself = torch.ones(1, length, dtype=torch.bool) if rule is None else rule.at(index, index)
         assert not (sees_nothing & sees_itself[:, None]).any()
 
@@ -75,11 +75,11 @@ def test_where_nothing_is_real_nothing_is_read(config, biased):
     attend, (q, k, v) = build_attention(config), lookup(33)
     q.requires_grad_()
     mask, bias = Padding(valid_of([33, 5, 0])), bias_of(some_bias() if biased else None)
-    found = attend(q, k, v, mask, bias)
+    output = attend(q, k, v, mask, bias)
     other = attend(q, torch.randn_like(k), torch.randn_like(v), mask, bias)
-    close(found[2], other[2])
-    assert found.isfinite().all()
-    assert gradients(found, [q])[0].isfinite().all()
+    close(output[2], other[2])
+    assert output.isfinite().all()
+    assert gradients(output, [q])[0].isfinite().all()
 
 
 @over_attention()
@@ -100,10 +100,10 @@ def test_padding_never_changes_an_answer(config, causal, biased):
 @pytest.mark.parametrize("length", [2, 7, 64])
 def test_no_future_leaks_through_a_causal_mask(config, length):
     attend, (q, k, v) = build_attention(config), lookup(length)
-    found = attend(q, k, v, Causal())
+    output = attend(q, k, v, Causal())
     for now in {0, length // 3, length // 2, length - 2}:
         later = [torch.cat([x[..., : now + 1, :], torch.randn_like(x[..., now + 1 :, :])], -2) for x in (q, k, v)]
-        close(attend(*later, Causal())[..., : now + 1, :], found[..., : now + 1, :])
+        close(attend(*later, Causal())[..., : now + 1, :], output[..., : now + 1, :])
 
 
 @over_attention(lambda config: not config.hides_future)
@@ -118,19 +118,19 @@ def test_one_query_at_a_time_equals_all_at_once(config, biased):
     """What a cache relies on: a query finds the same when the keys after it have not been written yet."""
     attend, (q, k, v) = build_attention(config), lookup(40)
     bias = bias_of(some_bias() if biased and config.takes_bias else None)
-    found = attend(q, k, v, Causal(), bias)
+    output = attend(q, k, v, Causal(), bias)
     for end in range(1, 41):
         one = attend(q[..., end - 1 : end, :], k[..., :end, :], v[..., :end, :], Causal(), bias)
-        close(one, found[..., end - 1 : end, :])
+        close(one, output[..., end - 1 : end, :])
 
 
 @situations()
 def test_the_last_queries_find_what_they_find_among_all(config, mask, biased):
     attend, (q, k, v) = build_attention(config), lookup(47)
     rule, bias = some_masks(config, 47)[mask], bias_of(some_bias() if biased else None)
-    found = attend(q, k, v, rule, bias)
+    output = attend(q, k, v, rule, bias)
     for queries in (1, 2, 5):
-        close(attend(q[..., -queries:, :], k, v, rule, bias), found[..., -queries:, :])
+        close(attend(q[..., -queries:, :], k, v, rule, bias), output[..., -queries:, :])
 
 
 @over_attention()
@@ -138,10 +138,10 @@ def test_the_last_queries_find_what_they_find_among_all(config, mask, biased):
 def test_a_text_reads_the_same_alone_and_in_a_batch(config, length):
     attend, (q, k, v) = build_attention(config), lookup(length)
     lengths = some_lengths(length)
-    found = attend(q, k, v, Padding(valid_of(lengths)))
+    output = attend(q, k, v, Padding(valid_of(lengths)))
     for row, own in enumerate(lengths):
         alone = attend(*(x[row : row + 1, :, :own] for x in (q, k, v)))
-        close(found[row : row + 1, :, :own], alone)
+        close(output[row : row + 1, :, :own], alone)
 
 
 @situations()
@@ -186,13 +186,13 @@ def test_packed_texts_read_as_they_do_separately(config, causal, biased):
 def test_no_text_looks_into_another_it_is_packed_with(config, lengths):
     attend, (q, k, v) = build_attention(config), lookup(sum(lengths), batch=1)
     mask = SameDocument(torch.arange(3).repeat_interleave(torch.tensor(lengths))[None])
-    found = attend(q, k, v, mask)
+    output = attend(q, k, v, mask)
     first = lengths[0]
     for x in (k, v):
         x[..., :first, :] = torch.randn(first, x.shape[-1])
     again = attend(q, k, v, mask)
-    close(again[..., first:, :], found[..., first:, :])
-    assert not torch.allclose(again[..., :first, :], found[..., :first, :])
+    close(again[..., first:, :], output[..., first:, :])
+    assert not torch.allclose(again[..., :first, :], output[..., :first, :])
 
 
 @over_attention()

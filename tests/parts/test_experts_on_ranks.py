@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.helpers import patience
+
 PROGRAM = """
 import torch
 import torch.distributed as dist
@@ -36,7 +38,7 @@ def test_unequal_numbers_of_forward_passes(tmp_path: Path) -> None:
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         try:
-            _, errors = process.communicate(timeout=120)
+            _, errors = process.communicate(timeout=patience(60))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise

@@ -90,8 +90,8 @@ def dense_mixture(experts: MixtureOfExperts, tokens: Tensor) -> tuple[Tensor, li
         leaning = (affinity + experts.router_bias).tolist()
         chosen = sorted(range(len(leaning)), key=lambda number: -leaning[number])[: experts.active]
         weights = affinity[chosen] / (affinity[chosen].sum() if experts.active > 1 else 1)
-        found = [experts.experts[number](token[None])[0] for number in chosen]
-        answers.append(sum(weight * answer for weight, answer in zip(weights, found, strict=True)))
+        output = [experts.experts[number](token[None])[0] for number in chosen]
+        answers.append(sum(weight * answer for weight, answer in zip(weights, output, strict=True)))
         visits.append(chosen)
     return torch.stack(answers), visits
 

@@ -58,12 +58,12 @@ def test_full_attention_is_scaled_dot_product_attention(queries, biased):
     q = q[..., -queries:, :]
     written = torch.rand(3, 20, 20) < 0.7
     bias = bias_of(some_bias()) if biased else None
-    found = build_attention(Full())(q, k, v, MaskTensor(written), bias)
+    output = build_attention(Full())(q, k, v, MaskTensor(written), bias)
     index = torch.arange(20)
     terms = torch.zeros(3, 1, queries, 20).masked_fill(~written[:, None, -queries:], -torch.inf)
     if bias is not None:
         terms = terms + bias.at(q, index[-queries:, None], index[None, :])
-    close(found, F.scaled_dot_product_attention(q, k, v, attn_mask=terms))
+    close(output, F.scaled_dot_product_attention(q, k, v, attn_mask=terms))
 
 
 @pytest.mark.parametrize("watched", [False, True])
@@ -78,11 +78,11 @@ def test_multi_head_attention_is_torchs(cross, watched):
     expected, weights = theirs(x, source, source, key_padding_mask=~valid, average_attn_weights=False)
     if watched:
         with listen(ours) as heard:
-            found = ours(x, memory if cross else None, Padding(valid))
+            output = ours(x, memory if cross else None, Padding(valid))
         close(heard["pattern"], weights)
     else:
-        found = ours(x, memory if cross else None, Padding(valid))
-    close(found, expected)
+        output = ours(x, memory if cross else None, Padding(valid))
+    close(output, expected)
 
 
 def our_block(theirs: nn.Module, feed, wiring, cross: bool) -> Block:
@@ -144,13 +144,13 @@ def test_grouped_heads_equal_full_heads_with_repeated_weights(kv_heads):
 
 def test_additive_attention_is_bahdanaus_network():
     attend, (q, k, v) = build_attention(Additive()), lookup(5)
-    found, pattern = attend.watch(q, k, v)
+    output, pattern = attend.watch(q, k, v)
     for head in range(HEADS):
         w = attend.weight[head].flatten()
         for query in range(5):
             scores = torch.stack([torch.tanh(q[:, head, query] + k[:, head, key]) @ w for key in range(5)], -1)
             close(pattern[:, head, query], scores.softmax(-1))
-            close(found[:, head, query], (scores.softmax(-1)[..., None] * v[:, head]).sum(1))
+            close(output[:, head, query], (scores.softmax(-1)[..., None] * v[:, head]).sum(1))
 
 
 def test_linformer_looks_at_folded_keys():

@@ -289,9 +289,9 @@ def test_sparse_attention_asks_a_bias_where_it_looks(attention, config):
     """Through the heads: the gathered blocks and the watched matrix meet the same bias, batch by batch."""
     heads, code = MultiHead(WIDTH, HEADS, attention), build(config)
     x, places = torch.randn(2, 40, WIDTH), tree_places([40, 33])
-    found = heads(x, None, None, code, places)
+    output = heads(x, None, None, code, places)
     heads.pattern._listeners.append(lambda pattern: None)
-    close(heads(x, None, None, code, places), found)
+    close(heads(x, None, None, code, places), output)
     if not isinstance(config, Tree):
         heads.pattern._listeners.clear()
         causal = heads(x, None, Causal(), code, places)

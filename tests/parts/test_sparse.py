@@ -56,7 +56,7 @@ def test_gathered_blocks_equal_their_dense_mask_forwards_and_backwards(config, l
     q, k, v = (x.requires_grad_() for x in lookup(length, dtype=torch.float64))
     code = some_bias(torch.float64) if biased else None
     padding = Padding(valid_of(lengths))
-    found = build_attention(config)(q, k, v, Causal() & padding if causal else padding, bias_of(code))
+    output = build_attention(config)(q, k, v, Causal() & padding if causal else padding, bias_of(code))
 
     index = torch.arange(length)
     terms = torch.zeros(3, 1, length, length, dtype=torch.float64)
@@ -64,9 +64,9 @@ def test_gathered_blocks_equal_their_dense_mask_forwards_and_backwards(config, l
     if code is not None:
         terms = terms + bias_of(code).at(q, index[:, None], index[None, :])
     expected = F.scaled_dot_product_attention(q, k, v, attn_mask=terms)
-    close(found, expected, 1e-9)
+    close(output, expected, 1e-9)
     inputs = [q, k, v, *(code.parameters() if code else ())]
-    for one, other in zip(gradients(found, inputs), gradients(expected, inputs), strict=True):
+    for one, other in zip(gradients(output, inputs), gradients(expected, inputs), strict=True):
         close(one, other, 1e-9)
 
 
@@ -93,11 +93,11 @@ def test_a_few_blocks_at_a_time_are_all_at_once(config, causal, few_at_a_time):
     padding = Padding(valid_of(lengths))
     given = q, k, v, Causal() & padding if causal else padding
     attend = build_attention(config)
-    found, expected = attend(*given), attend.watch(*given)[0]
+    output, expected = attend(*given), attend.watch(*given)[0]
     assert few_at_a_time, "the path was not taken"
     assert few_at_a_time[0] > 1, "one group is all at once"
-    close(found, expected, 1e-9)
-    for one, other in zip(gradients(found, [q, k, v]), gradients(expected, [q, k, v]), strict=True):
+    close(output, expected, 1e-9)
+    for one, other in zip(gradients(output, [q, k, v]), gradients(expected, [q, k, v]), strict=True):
         close(one, other, 1e-9)
 
 

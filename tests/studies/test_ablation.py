@@ -88,18 +88,18 @@ def test_the_learning_rate_is_searched_first(
     monkeypatch.setattr(learning_rate, "MAX_FACTOR", 8.0)  # losses of so few steps fall without end
     words = ["--task", "lm", "--data", "text.txt", "--out", "s", "--steps", 8, "--seeds", 1, "--only", "no-norm"]
     assert regard("study", "ablate", *words, *TINY[:-1]) == 0
-    found = re.search(r"^learning rate (\S+), interpolated from (\d+) runs", capsys.readouterr().err, re.MULTILINE)
-    assert found is not None
+    match = re.search(r"^learning rate (\S+), interpolated from (\d+) runs", capsys.readouterr().err, re.MULTILINE)
+    assert match is not None
     folder = StudyFolder(here / "s")
     tried = {path.stem: folder.outcome(path.stem) for path in (here / "s" / "outcomes").glob("lr-*.json")}
-    assert len(tried) == int(found[2])
+    assert len(tried) == int(match[2])
     report = (here / "s" / "report.md").read_text()
-    assert f"**{found[1]}**" in report
+    assert f"**{match[1]}**" in report
     for key, outcome in tried.items():
         assert outcome is not None
         assert f"| {key.split('-', 1)[1].removesuffix('-99')} | {outcome.loss:.4f} |" in report
     for key in ("base-0", "base-2", "no-norm-0"):
-        assert folder.plan(key).training.optimiser.lr == pytest.approx(float(found[1]), rel=0.01)
+        assert folder.plan(key).training.optimiser.lr == pytest.approx(float(match[1]), rel=0.01)
 
 
 def test_a_folder_with_other_files_is_left_alone(here: Path, capsys: pytest.CaptureFixture[str]):

@@ -52,9 +52,9 @@ class Lookup(nn.Module):
 
 
 def test_heads_that_look_up_the_duplicate_are_recognised():
-    found = duplicate_shares(Lookup(), batch_of())["rows.0.attend"]
-    assert found["its duplicate"][0].tolist() == [1.0, 0.0]
-    assert found["itself"][0].tolist() == [0.0, 1.0]
+    share = duplicate_shares(Lookup(), batch_of())["rows.0.attend"]
+    assert share["its duplicate"][0].tolist() == [1.0, 0.0]
+    assert share["itself"][0].tolist() == [0.0, 1.0]
 
 
 def test_uniform_attention_has_the_uniform_share():
@@ -62,9 +62,9 @@ def test_uniform_attention_has_the_uniform_share():
     with torch.no_grad():
         for part in model.rows[0].attend.query.parameters():
             part.zero_()
-        found = duplicate_shares(model, batch_of())
-    assert list(found) == ["rows.0.attend"], "cells of a row have no duplicates"
-    for share, uniform in found["rows.0.attend"].values():
+        shares = duplicate_shares(model, batch_of())
+    assert list(shares) == ["rows.0.attend"], "cells of a row have no duplicates"
+    for share, uniform in shares["rows.0.attend"].values():
         assert uniform == pytest.approx(1 / 14)
         torch.testing.assert_close(share, torch.full((2,), uniform))
 
@@ -93,9 +93,9 @@ def test_heads_of_a_fitted_table_and_a_study_that_was_stopped(table: Path, monke
     assert regard(*words) == 1
     assert regard(*words) == 0
     assert len(times) == 12 + 2 + 4 * 6, "of eight attentions two were known"
-    [found] = json.loads((table / "s" / "heads.json").read_text())
-    assert len(found["heads"]) == 8 * 4
-    assert all(("its duplicate" in head["shares"]) == head["layer"].startswith("rows.") for head in found["heads"])
+    [report] = json.loads((table / "s" / "heads.json").read_text())
+    assert len(report["heads"]) == 8 * 4
+    assert all(("its duplicate" in head["shares"]) == head["layer"].startswith("rows.") for head in report["heads"])
     assert "its duplicate" in (table / "s" / "report.md").read_text()
     assert regard("study", "heads", "run", "--out", "whole") == 0
     assert (table / "whole" / "heads.json").read_bytes() == (table / "s" / "heads.json").read_bytes()

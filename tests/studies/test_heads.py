@@ -18,9 +18,9 @@ def test_heads_of_a_run_with_trees(here: Path, capsys: pytest.CaptureFixture[str
     (here / "t.conllu").write_text(("\n".join(rows) + "\n\n") * 2)
     assert regard("study", "heads", "lm", "--out", "s", "--trees", "t.conllu", "--batches", 1) == 0
     assert re.search(r"masking 2 heads one by one: about \d+:\d\d\n", capsys.readouterr().err)
-    [found] = json.loads((here / "s" / "heads.json").read_text())
-    assert len(found["heads"]) == 2
-    [every] = found["relations"]
+    [report] = json.loads((here / "s" / "heads.json").read_text())
+    assert len(report["heads"]) == 2
+    [every] = report["relations"]
     assert (every["relation"], every["words"]) == ("all", 1), "only the word whose syntactic head is before it counts"
     assert (every["offset"], every["offset_accuracy"]) == (-1, 1.0)
     assert "delimiter" in (here / "s" / "report.md").read_text()
@@ -51,8 +51,8 @@ def test_heads_of_every_kind_of_run(here: Path, task: str):
     }
     assert regard("train", task, *files[task], "--out", "run", *tiny) == 0
     assert regard("study", "heads", "run", "--out", "s", "--batches", 99) == 0
-    [found] = json.loads((here / "s" / "heads.json").read_text())
-    assert found["loss"] == pytest.approx(min(line["valid"] for line in read_metrics(here / "run") if "valid" in line))
-    assert len(found["heads"]) >= 2
+    [report] = json.loads((here / "s" / "heads.json").read_text())
+    assert report["loss"] == pytest.approx(min(line["valid"] for line in read_metrics(here / "run") if "valid" in line))
+    assert len(report["heads"]) >= 2
     if task != "image":
-        assert any(head["shares"] for head in found["heads"])
+        assert any(head["shares"] for head in report["heads"])

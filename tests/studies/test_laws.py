@@ -41,12 +41,12 @@ def test_points_without_noise_give_back_their_law(floor: float, near: float, far
     """The terms are as large as losses are in the middle of the grid; then every part of the law can be seen."""
     a, b = near * 8e4**alpha, far * 1.5e6**beta
     law = JointLaw(floor, a, b, alpha, beta)
-    found = fit_joint(points_of(law)).law
-    assert found.alpha == pytest.approx(alpha, rel=0.05)
-    assert found.beta == pytest.approx(beta, rel=0.05)
-    assert found.floor == pytest.approx(floor, rel=0.05)
-    assert found.loss(2e6, 4e7) == pytest.approx(law.loss(2e6, 4e7), rel=0.01), "beyond the points, too"
-    assert found.best_parameters(1e13) == pytest.approx(law.best_parameters(1e13), rel=0.15)
+    fitted = fit_joint(points_of(law)).law
+    assert fitted.alpha == pytest.approx(alpha, rel=0.05)
+    assert fitted.beta == pytest.approx(beta, rel=0.05)
+    assert fitted.floor == pytest.approx(floor, rel=0.05)
+    assert fitted.loss(2e6, 4e7) == pytest.approx(law.loss(2e6, 4e7), rel=0.01), "beyond the points, too"
+    assert fitted.best_parameters(1e13) == pytest.approx(law.best_parameters(1e13), rel=0.15)
 
 
 def test_the_best_size_is_that_of_a_search():

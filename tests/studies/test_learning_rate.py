@@ -25,20 +25,20 @@ def search(monkeypatch: pytest.MonkeyPatch, loss_at) -> learning_rate.LearningRa
 
 @pytest.mark.parametrize("best", [2e-4, 1e-3, 2.9e-3, 4e-3, 7e-2])
 def test_a_minimum_is_found_however_far_it_is(monkeypatch: pytest.MonkeyPatch, best: float):
-    found = search(monkeypatch, lambda rate: 1.5 + 0.1 * math.log2(rate / best) ** 2)
-    assert found.value == pytest.approx(best, rel=1e-6), "a parabola is found exactly"
-    assert min(found.losses) < best < max(found.losses)
+    result = search(monkeypatch, lambda rate: 1.5 + 0.1 * math.log2(rate / best) ** 2)
+    assert result.value == pytest.approx(best, rel=1e-6), "a parabola is found exactly"
+    assert min(result.losses) < best < max(result.losses)
 
 
 def test_diverged_runs_are_not_interpolated(monkeypatch: pytest.MonkeyPatch):
-    found = search(monkeypatch, lambda rate: None if rate > 2e-3 else 1 / rate)
-    assert found.value == 2e-3
-    assert found.losses[4e-3] is None
+    result = search(monkeypatch, lambda rate: None if rate > 2e-3 else 1 / rate)
+    assert result.value == 2e-3
+    assert result.losses[4e-3] is None
 
 
 def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch):
-    found = search(monkeypatch, lambda rate: 1 / rate)
-    assert found.value == pytest.approx(2e-3 * learning_rate.MAX_FACTOR)
+    result = search(monkeypatch, lambda rate: 1 / rate)
+    assert result.value == pytest.approx(2e-3 * learning_rate.MAX_FACTOR)
 
 
 def test_a_plan_that_always_diverges_says_so(monkeypatch: pytest.MonkeyPatch):

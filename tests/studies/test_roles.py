@@ -23,8 +23,8 @@ def pattern_of(look: dict[int, int]) -> torch.Tensor:
 
 
 def shares(look: dict[int, int]) -> dict[str, tuple[float, float]]:
-    found = role_shares(pattern_of(look), TOKENS, torch.ones(1, LENGTH, dtype=torch.bool), DELIMITERS)
-    return {name: (float(share[0]), uniform) for name, (share, uniform) in found.items()}
+    by_role = role_shares(pattern_of(look), TOKENS, torch.ones(1, LENGTH, dtype=torch.bool), DELIMITERS)
+    return {name: (float(share[0]), uniform) for name, (share, uniform) in by_role.items()}
 
 
 def test_heads_are_named_by_their_role():

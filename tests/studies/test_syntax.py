@@ -45,8 +45,8 @@ def test_a_head_that_follows_the_tree_is_found_by_relation(tmp_path: Path, monke
                 pattern[0, 1 if head < word else 2, word, head] += 9
         return {"layer": pattern / pattern.sum(-1, keepdim=True)}
 
-    found = score_syntax(parses, tokenizer, 99, False, read)
-    every, *others = found.relations
+    scores = score_syntax(parses, tokenizer, 99, False, read)
+    every, *others = scores.relations
     assert every.relation == "all"
     assert {(one.relation, one.head, one.accuracy) for one in others} == {("obj", 1, 1.0), ("nsubj", 2, 1.0)}
     for one in others:
@@ -55,7 +55,7 @@ def test_a_head_that_follows_the_tree_is_found_by_relation(tmp_path: Path, monke
     arcs = [one for parse in parses for one in arcs_of(parse, set(range(len(LETTERS))), False)]
     assert len(arcs) == 60 * (len(LETTERS) - 1)
     assert every.words == sum(one.words for one in others) == 30 * (len(LETTERS) - 1), "those of every other sentence"
-    assert found.accuracies["layer", 0] < min(found.accuracies["layer", 1], found.accuracies["layer", 2])
+    assert scores.accuracies["layer", 0] < min(scores.accuracies["layer", 1], scores.accuracies["layer", 2])
 
 
 def test_who_reads_left_to_right_is_arcs_of_words_before_and_words_without_tokens_of_none(tmp_path: Path):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from regard.tables.encode.table import EncodedTable
-from regard.tables.modes import _folds
+from regard.tables.folds import split_folds
 
 
 @given(some.integers(30, 200), some.integers(0, 4), some.integers(2, 60), some.integers(0, 99))
@@ -17,7 +17,7 @@ def test_equal_rows_are_held_out_together(count: int, classes: int, distinct: in
     target = (number % classes if classes else number * 0.5).float()
     table = EncodedTable(kinds[number], torch.zeros(3, dtype=torch.bool), target, classes)
     held: list[set[float]] = []
-    for rest, held_out in _folds(table, seed):
+    for rest, held_out in split_folds(table, 5, seed, 1000):
         assert len(rest.target) + len(held_out.target) == count
         train, test = (set(part.values[:, 0].tolist()) for part in (rest, held_out))
         assert not train & test
@@ -28,6 +28,6 @@ def test_equal_rows_are_held_out_together(count: int, classes: int, distinct: in
 def test_every_class_is_held_out_in_turn() -> None:
     target = torch.arange(100) % 4
     table = EncodedTable(torch.arange(100.0)[:, None], torch.zeros(1, dtype=torch.bool), target.float(), 4)
-    for rest, held_out in _folds(table, 0):
+    for rest, held_out in split_folds(table, 5, 0, 1000):
         assert torch.bincount(held_out.target.long()).tolist() == [5, 5, 5, 5]
         assert len(rest.target) == 80

@@ -35,13 +35,13 @@ def brute_force(labels: list[str]) -> set[Span]:
     def starts(at: int) -> bool:
         return marks[at] != "O" and (marks[at] == "B" or at == 0 or marks[at - 1] == "O" or kinds[at - 1] != kinds[at])
 
-    found = set()
+    spans = set()
     for first in filter(starts, range(len(labels))):
         end = first + 1
         while end < len(labels) and not starts(end) and marks[end] != "O":
             end += 1
-        found.add(Span(first, end, kinds[first]))
-    return found
+        spans.add(Span(first, end, kinds[first]))
+    return spans
 
 
 @given(st.lists(st.sampled_from(BIO), max_size=12))

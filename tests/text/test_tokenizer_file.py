@@ -1,5 +1,6 @@
 """A tokenizer.json of one's own: used as it is, with the special tokens that it lacks."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from regard.core.errors import UserError
 from regard.store import read_config
-from regard.text import BPE, Tokenizer, TokenizerFile
+from regard.text import BPE, Tokenizer, TokenizerFile, WordPiece
 from tests.command import regard
 
 
@@ -65,3 +66,26 @@ def test_the_command_line_takes_one(tmp_path):
     assert read_config(tmp_path / "run")["data"]["tokenizer"]["file"] == str(tmp_path / "mine.json")
     made = Tokenizer.load(tmp_path / "run" / "tokenizer.json")
     assert made.encode(["the mat"]) == Tokenizer.load_external(tmp_path / "mine.json").encode(["the mat"])
+
+
+def test_a_vocabulary_without_its_unknown_token_is_refused_in_one_line(tmp_path):
+    tokenizer = WordPiece(vocab=60).train(["the cat sees a dog"] * 20)
+    written = json.loads(tokenizer.engine.to_str())
+    written["model"]["unk_token"] = "nowhere"
+    (tmp_path / "tokenizer.json").write_text(json.dumps(written))
+    broken = Tokenizer.load(tmp_path / "tokenizer.json")
+    for use in (broken.encode, broken.offsets):
+        with pytest.raises(UserError, match=r"^the tokenizer cannot encode this text \(.*[Uu][Nn][Kk].*\)$"):
+            use(["the cat ☃"])
+
+
+@pytest.mark.parametrize("load", [Tokenizer.load, Tokenizer.load_external])
+def test_what_the_library_quotes_stays_on_one_line(load, tmp_path):
+    plain(tmp_path / "tokenizer.json")
+    written = json.loads((tmp_path / "tokenizer.json").read_text())
+    written["pre_tokenizer"] = {"type": "Split", "pattern": {"String": "a"}, "behavior": "two\nlines", "invert": False}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(written))
+    with pytest.raises(UserError, match="is not a tokenizer \\(") as caught:
+        load(tmp_path / "tokenizer.json")
+    assert "two lines" in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -75,17 +75,17 @@ def test_the_command_writes_a_file(runs: Runs, tables: tuple[Path, Path], tmp_pa
     assert f"wrote {tmp_path / 'a.html'}" in capsys.readouterr().err
     assert kept((tmp_path / "a.html").read_text())["api/runs/0/record"]["input"]["text"] == "abc"
     assert regard("view", tables[0], "--cell", "area=120", "--cell", "city=Paris", "--export", tmp_path / "t.html") == 0
-    found = kept((tmp_path / "t.html").read_text())["api/runs/0/record"]
-    assert found["input"]["row"] == {"area": "120", "city": "Paris"}
-    assert found["rows"]
+    stored = kept((tmp_path / "t.html").read_text())["api/runs/0/record"]
+    assert stored["input"]["row"] == {"area": "120", "city": "Paris"}
+    assert stored["rows"]
     assert regard("view", tables[0], "--export", tmp_path / "first.html") == 0
-    found = kept((tmp_path / "first.html").read_text())
-    begun = {column["name"]: column["value"] for column in found["api/runs"]["runs"][0]["columns"]}
-    assert found["api/runs/0/record"]["input"]["row"] == begun, "a row that is known, as the served page begins"
+    stored = kept((tmp_path / "first.html").read_text())
+    begun = {column["name"]: column["value"] for column in stored["api/runs"]["runs"][0]["columns"]}
+    assert stored["api/runs/0/record"]["input"]["row"] == begun, "a row that is known, as the served page begins"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "name a run folder"),
         (("nowhere",), "nowhere: no such run folder"),
@@ -96,10 +96,10 @@ def test_the_command_writes_a_file(runs: Runs, tables: tuple[Path, Path], tmp_pa
         (("RUN", "--host", "256.1.1.1"), "cannot listen"),
     ],
 )
-def test_mistakes_of_view_are_one_line(runs: Runs, capsys, words: tuple[str, ...], told: str) -> None:
+def test_mistakes_of_view_are_one_line(runs: Runs, capsys, words: tuple[str, ...], message: str) -> None:
     assert regard("view", *(runs["gpt"] if word == "RUN" else word for word in words)) in (1, 2)
     err = capsys.readouterr().err
-    assert told in err
+    assert message in err
     assert err.count("\n") == 1
 
 
@@ -155,9 +155,9 @@ def test_a_plot_of_positions_has_the_numbers_of_the_page(runs: Runs) -> None:
     shown = OpenRun(runs["transformer"])
     figure, _ = draw_plot([shown], None, PlotRequest("positions"))
     images = [axes.images[0] for axes in figure.axes if axes.images]
-    told = shown.positions()
-    assert len(images) == len(told) == 2
-    for image, one in zip(images, told, strict=True):
+    picture = shown.positions()
+    assert len(images) == len(picture) == 2
+    for image, one in zip(images, picture, strict=True):
         there = np.frombuffer(base64.b64decode(one["map"]["values"]), "<f4")
         assert np.array_equal(np.asarray(image.get_array(), dtype="<f4").ravel(), there)
 
@@ -165,11 +165,11 @@ def test_a_plot_of_positions_has_the_numbers_of_the_page(runs: Runs) -> None:
 def test_a_plot_of_evidence_has_the_numbers_of_the_page(tables: tuple[Path, Path], tmp_path: Path) -> None:
     given = ViewInput(row={"area": "120", "city": "Paris"})
     rest = OpenRun(tables[0]).record(given)
-    figure, told = draw_plot([OpenRun(tables[0])], given, PlotRequest())
+    figure, explanation = draw_plot([OpenRun(tables[0])], given, PlotRequest())
     columns, rows = ([bar.get_width() for bar in axes.patches] for axes in figure.axes)
     assert columns == [100 * weight for _, weight in rest.columns]
     assert rows == [weight for _, weight, *_ in rest.rows]
-    assert told == rest.summary
+    assert explanation == rest.summary
     words = ["--cell", "area=120", "--cell", "city=Paris", "--out", tmp_path / "a.png"]
     assert regard("plot", tables[0], *words) == 0
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
@@ -193,7 +193,7 @@ def test_seeds_of_a_study_are_plotted_as_one_curve_with_a_band(runs: Runs, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("name", "words", "told"),
+    ("name", "words", "message"),
     [
         ("gpt", ("--input", "a", "--out", "a.gif"), "must end with one of .png, .svg, .pdf"),
         ("gpt", ("--input", "a", "--out", "no/a.png"), "no: no such folder"),
@@ -226,13 +226,13 @@ def test_mistakes_of_plot_are_one_line(
     capsys,
     name: str,
     words: tuple[str, ...],
-    told: str,
+    message: str,
 ) -> None:
     run = tables[0] if name == "table" else runs[name]
     monkeypatch.chdir(tmp_path)
     assert regard("plot", run, *words) in (1, 2)
     err = capsys.readouterr().err
-    assert told in err
+    assert message in err
     assert err.count("\n") == 1
     assert not list(tmp_path.iterdir())
 

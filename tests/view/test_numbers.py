@@ -79,8 +79,8 @@ def test_the_browser_writes_the_same(runs: Runs, watched: Watched) -> None:
         assert in_page(page, "formatPercent", shares) == [format_percent(share) for [share] in shares]
         for function, own in (("linearTicks", linear_ticks), ("logTicks", log_ticks)):
             arguments = [(low, high, 240) if function == "logTicks" else (low, high) for low, high in RANGES]
-            found = in_page(page, function, [list(one) for one in arguments])
-            for one, ticks in zip(arguments, found, strict=True):
+            texts = in_page(page, function, [list(one) for one in arguments])
+            for one, ticks in zip(arguments, texts, strict=True):
                 assert ticks == pytest.approx(own(*one), rel=1e-9), one
 
 

@@ -28,8 +28,8 @@ TEXT = "to be, or not"
 @pytest.fixture(scope="module")
 def site(runs: Runs, tables: tuple[Path, Path]) -> Iterator[tuple[str, Session]]:
     """Runs 0 to 5: two translators, a language model, a classifier, two tables."""
-    with served(runs["transformer"], runs["rnn-attention"], runs["gpt"], runs["label"], *tables) as found:
-        yield found
+    with served(runs["transformer"], runs["rnn-attention"], runs["gpt"], runs["label"], *tables) as opened:
+        yield opened
 
 
 def status(page: Any, words: str) -> str:
@@ -155,11 +155,11 @@ def test_a_changed_cell_moves_the_prediction(site: tuple[str, Session], watched:
     page.wait_for_selector("#explanations p.moved")
     assert page.text_content("#explanations p.moved") == f"before: {before}"
     row = json.loads(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('row')"))
-    found = site[1].runs[5].record(ViewInput(row=row))
+    recording = site[1].runs[5].record(ViewInput(row=row))
     assert row["area"] == "180"
-    assert page.text_content("#explanations .answer") == found.summary
-    assert page.text_content("#explanations tbody tr:first-child th") == found.columns[0][0]
-    assert page.locator("#explanations tbody").nth(1).locator("tr").count() == len(found.rows)
+    assert page.text_content("#explanations .answer") == recording.summary
+    assert page.text_content("#explanations tbody tr:first-child th") == recording.columns[0][0]
+    assert page.locator("#explanations tbody").nth(1).locator("tr").count() == len(recording.rows)
 
 
 def test_training_is_drawn_and_goes_on(tmp_path: Path, watched: Watched) -> None:
@@ -212,7 +212,7 @@ def test_mistakes_are_told_on_the_page(site: tuple[str, Session], watched: Watch
     page.fill("input[name=area]", "wide")
     page.wait_for_selector("#error:not([hidden])")
     assert "'wide' is not a number" in page.text_content("#error")
-    watched.complaints = [told for told in watched.complaints if "status of 400" not in told]  # the browser's own line
+    watched.forgive("status of 400")
 
 
 def test_pictures_are_saved(site: tuple[str, Session], watched: Watched, tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_pictures_are_saved(site: tuple[str, Session], watched: Watched, tmp_pat
 def test_tables_are_saved(site: tuple[str, Session], watched: Watched, tmp_path: Path) -> None:
     row = {"area": "120", "city": NASTY}
     page = watched.open(site[0], wait="#explanations .answer", run=4, row=json.dumps(row))
-    found = site[1].runs[4].record(ViewInput(row=row))
+    recording = site[1].runs[4].record(ViewInput(row=row))
     columns, rows = (page.locator("[data-save=csv]").nth(place) for place in (0, 1))
     for button, name in ((columns, "columns"), (rows, "rows")):
         with page.expect_download() as coming:
@@ -242,13 +242,13 @@ def test_tables_are_saved(site: tuple[str, Session], watched: Watched, tmp_path:
         assert coming.value.suggested_filename == f"regard-{name}.csv"
         coming.value.save_as(tmp_path / f"{name}.csv")
     with (tmp_path / "columns.csv").open(newline="") as file:
-        told = list(csv.reader(file))
-    assert [(name, float(weight)) for name, weight in told[1:]] == list(found.columns)
+        saved = list(csv.reader(file))
+    assert [(name, float(weight)) for name, weight in saved[1:]] == list(recording.columns)
     with (tmp_path / "rows.csv").open(newline="") as file:
-        head, *told = csv.reader(file)
-    assert head == ["row", "weight", found.target, *found.names]
-    assert [(int(number), float(weight), target, tuple(cells)) for number, weight, target, *cells in told] == list(
-        found.rows
+        head, *saved = csv.reader(file)
+    assert head == ["row", "weight", recording.target, *recording.names]
+    assert [(int(number), float(weight), target, tuple(cells)) for number, weight, target, *cells in saved] == list(
+        recording.rows
     )
 
 

@@ -26,8 +26,8 @@ CANVAS = "figure[data-picture=image] canvas"
 
 @pytest.fixture(scope="module")
 def site(runs: Runs) -> Iterator[tuple[str, Session]]:
-    with served(runs["image-token"], runs["image-query"], runs["image-mean"]) as found:
-        yield found
+    with served(runs["image-token"], runs["image-query"], runs["image-mean"]) as opened:
+        yield opened
 
 
 def give(page: Any, name: str = "a.png", data: bytes = FILE.data) -> None:
@@ -104,23 +104,23 @@ def test_bad_and_huge_files_are_told_and_change_nothing(
         file.truncate(32 * 2**20 + 1)  # from the disk: through the protocol of playwright it would take a minute
     session.keep_image(FILE)
     page = watched.open(address, run=0, image=FILE.digest)
-    for name, data, told in (
+    for name, data, message in (
         (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is not an image of a supported format"),
         (None, big, "big.png: has 33,554,433 bytes, more than 33,554,432"),
     ):
         page.set_input_files("input[name=image]", data) if name is None else give(page, name, data)
-        page.wait_for_function("words => document.getElementById('error').textContent.startsWith(words)", arg=told)
+        page.wait_for_function("words => document.getElementById('error').textContent.startsWith(words)", arg=message)
         assert f"image={FILE.digest}" in page.url
         assert page.locator(CANVAS).count() == 1
     assert page.locator("img").count() == 0
-    watched.complaints = [told for told in watched.complaints if "status of 400" not in told]  # the browser's own line
+    watched.forgive("status of 400")
 
 
 def test_a_link_to_a_picture_that_is_gone_says_so(site: tuple[str, Session], watched: Watched) -> None:
     page = watched.open(site[0], wait="#error:not([hidden])", run=0, image="0123456789abcdef0123")
     assert page.text_content("#error") == "image 0123456789abcdef: no longer in memory; choose the file again"
     assert page.locator("main canvas").count() == 0
-    watched.complaints = [told for told in watched.complaints if "status of 400" not in told]  # the browser's own line
+    watched.forgive("status of 400")
     give(page)
     page.wait_for_selector(CANVAS)
     assert page.text_content("#error") == ""

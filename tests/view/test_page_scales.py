@@ -39,8 +39,8 @@ def uniform(runs: Runs) -> Path:
 
 @pytest.fixture(scope="module")
 def site(runs: Runs, uniform: Path) -> Iterator[tuple[str, Session]]:
-    with served(runs["transformer"], runs["rnn-attention"], uniform, runs["image-mean"]) as found:
-        yield found
+    with served(runs["transformer"], runs["rnn-attention"], uniform, runs["image-mean"]) as opened:
+        yield opened
 
 
 def saved(page: Any, place: int, file: Path) -> list[ElementTree.Element]:
@@ -94,8 +94,8 @@ def test_maps_of_a_head_and_the_overview_share_a_scale(
 def overlay(drawn: list[ElementTree.Element], tile: int, side: int = 12) -> list[tuple[int, ...]]:
     """The colours of a tile, pixel after pixel."""
     cells = [part for part in drawn if part.tag.endswith("rect") and part.attrib["fill"].startswith("rgb")]
-    found = cells[tile * side**2 : (tile + 1) * side**2]
-    return [tuple(map(int, re.findall(r"\d+", part.attrib["fill"]))) for part in found]
+    tile_cells = cells[tile * side**2 : (tile + 1) * side**2]
+    return [tuple(map(int, re.findall(r"\d+", part.attrib["fill"]))) for part in tile_cells]
 
 
 def test_uniform_attention_looks_uniform(site: tuple[str, Session], watched: Watched, tmp_path: Path) -> None:

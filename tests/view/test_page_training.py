@@ -44,9 +44,9 @@ def test_seeds_of_a_study_are_one_group_and_groups_are_chosen(runs: Runs, tmp_pa
         page.wait_for_function(DRAWN, arg=["base", "g"])
         page.locator("figure[data-picture=training-loss] canvas").focus()
         page.keyboard.press("ArrowRight")
-        told = status(page, "step 10")
-        assert "base training loss 1.5 (1 to 2, 2 seeds)" in told
-        assert "g training loss 12 (8 to 16, 2 seeds)" in told
+        line = status(page, "step 10")
+        assert "base training loss 1.5 (1 to 2, 2 seeds)" in line
+        assert "g training loss 12 (8 to 16, 2 seeds)" in line
         assert page.locator("figure[data-picture=training-lr]").count() == 1
         assert page.locator("figure[data-picture=training-lr_multiplier]").count() == 0
 
@@ -190,8 +190,9 @@ def test_curves_are_saved_with_what_their_colours_mean(runs: Runs, tmp_path: Pat
 
 def test_describing_a_study_loads_no_weights(runs: Runs, tmp_path: Path) -> None:
     study = save_study(tmp_path / "study", runs["gpt"], ("base", "no-norm"))
-    told = [OpenRun(run).describe() for run in runs_in(study)]
-    assert [(one["study"], one["variant"]) for one in told] == [("study", "base")] * 2 + [("study", "no-norm")] * 2
-    assert all(one["kind"] == "text" and "parameters" in one["model"] and not one["problem"] for one in told)
-    assert told[0]["model"] == OpenRun(runs["gpt"]).describe()["model"]
+    descriptions = [OpenRun(run).describe() for run in runs_in(study)]
+    variants = [("study", name) for name in ("base", "base", "no-norm", "no-norm")]
+    assert [(one["study"], one["variant"]) for one in descriptions] == variants
+    assert all(one["kind"] == "text" and "parameters" in one["model"] and not one["problem"] for one in descriptions)
+    assert descriptions[0]["model"] == OpenRun(runs["gpt"]).describe()["model"]
     assert OpenRun(runs["gpt"]).describe()["study"] is None

@@ -48,7 +48,7 @@ def test_a_head_is_what_was_heard_to_the_bit(runs: Runs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "message"),
     [
         (("encoder.0.atend", 0), "did you mean 'encoder.0.attend'"),
         (("encoder.0.attend", 2), "head 2: encoder.0.attend has 2"),
@@ -57,9 +57,9 @@ def test_a_head_is_what_was_heard_to_the_bit(runs: Runs) -> None:
         (("encoder.0.attend", 0, 9, 3), "queries 9 to 3"),
     ],
 )
-def test_heads_that_are_not_there_are_named(runs: Runs, asked: tuple[Any, ...], told: str) -> None:
+def test_heads_that_are_not_there_are_named(runs: Runs, asked: tuple[Any, ...], message: str) -> None:
     recording = record(regard.load(runs["transformer"]), ViewInput(TEXT))
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=message):
         head_picture(recording, *asked)
 
 
@@ -104,11 +104,11 @@ def test_alignment_is_the_mean_of_the_looks_at_the_source(runs: Runs) -> None:
 
 def test_source_and_target_in_one_text_align_too(runs: Runs) -> None:
     recording = record(regard.load(runs["decoder-only"]), ViewInput("abcd", "xyz"))
-    found = align(recording)
+    alignment = align(recording)
     both = torch.stack([look.pattern for look in recording.maps]).mean((0, 1))
-    assert found.source == ("a", "b", "c", "d", "⟨end⟩")
-    assert found.target == ("x", "y", "z", "⟨end⟩")
-    assert torch.equal(found.weights, both[5:, :5])
+    assert alignment.source == ("a", "b", "c", "d", "⟨end⟩")
+    assert alignment.target == ("x", "y", "z", "⟨end⟩")
+    assert torch.equal(alignment.weights, both[5:, :5])
 
 
 def test_without_attention_there_is_no_alignment(runs: Runs) -> None:
@@ -160,13 +160,13 @@ def test_training_is_what_was_logged(tmp_path: Path) -> None:
         {"step": 2, "loss": 1.4, "perplexity": 4.0},
     ]
     (tmp_path / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"step": 3, "lo')
-    found = training_picture(tmp_path)
-    assert found["curves"]["loss"] == {"steps": (1,), "seconds": (1.0,), "values": (2.0,)}
-    assert found["curves"]["valid"]["values"] == (1.5,)
-    assert found["curves"]["loss_at_the_end"]["values"] == (1.4,)
-    assert set(found["curves"]) == {"loss", "lr_multiplier", "speed", "valid", "loss_at_the_end", "perplexity"}
-    assert found["samples"] == [{"step": 2, "name": "sample", "text": "once <b>upon</b>"}]
-    assert not found["running"]
+    picture = training_picture(tmp_path)
+    assert picture["curves"]["loss"] == {"steps": (1,), "seconds": (1.0,), "values": (2.0,)}
+    assert picture["curves"]["valid"]["values"] == (1.5,)
+    assert picture["curves"]["loss_at_the_end"]["values"] == (1.4,)
+    assert set(picture["curves"]) == {"loss", "lr_multiplier", "speed", "valid", "loss_at_the_end", "perplexity"}
+    assert picture["samples"] == [{"step": 2, "name": "sample", "text": "once <b>upon</b>"}]
+    assert not picture["running"]
 
 
 def test_a_run_is_running_while_its_folder_is_held(tmp_path: Path) -> None:

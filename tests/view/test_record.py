@@ -41,10 +41,10 @@ def heard_by(run: Run, name: str, text: str, answer: str) -> dict[str, torch.Ten
 def test_patterns_are_those_that_listen_hears(runs: Runs, name: str) -> None:
     run = regard.load(runs[name])
     text = TEXT[:10] if name == "short" else TEXT
-    found = record(run, ViewInput(text))
-    heard = heard_by(run, name, text, found.answer)
-    assert {f"{look.name}.pattern" for look in found.maps} == set(heard)
-    for look in found.maps:
+    recording = record(run, ViewInput(text))
+    heard = heard_by(run, name, text, recording.answer)
+    assert {f"{look.name}.pattern" for look in recording.maps} == set(heard)
+    for look in recording.maps:
         pattern = heard[f"{look.name}.pattern"][0]
         assert look.pattern.shape == (len(pattern), len(look.queries), len(look.keys))
         torch.testing.assert_close(look.pattern, pattern, rtol=0, atol=1e-6)
@@ -68,38 +68,38 @@ def test_chances_are_probabilities_and_come_in_order(runs: Runs) -> None:
     names, probabilities = regard.load(runs["label"]).label_probabilities([TEXT])
     assert dict(labels) == pytest.approx(dict(zip(names, probabilities[0].tolist(), strict=True)), abs=1e-5)
     for name in ("gpt", "label"):
-        found = [probability for _, probability in record(regard.load(runs[name]), ViewInput(TEXT)).probabilities]
-        assert found == sorted(found, reverse=True)
+        values = [probability for _, probability in record(regard.load(runs[name]), ViewInput(TEXT)).probabilities]
+        assert values == sorted(values, reverse=True)
 
 
 def test_a_target_that_is_given_is_the_one_that_is_drawn(runs: Runs) -> None:
-    found = record(regard.load(runs["transformer"]), ViewInput("abc", "xy z"))
-    assert found.answer == "xy z"
-    across = next(look for look in found.maps if look.part == "cross")
+    recording = record(regard.load(runs["transformer"]), ViewInput("abc", "xy z"))
+    assert recording.answer == "xy z"
+    across = next(look for look in recording.maps if look.part == "cross")
     assert across.queries == ("x", "y", "␣", "z", "⟨end⟩")
     assert across.keys == ("a", "b", "c", "⟨end⟩")
-    own = found.map("decoder.0.attend")
+    own = recording.map("decoder.0.attend")
     assert own is not None
     assert own.keys == ("⟨start⟩", "x", "y", "␣", "z")
 
 
 def test_attention_to_slots_is_labelled_as_such(runs: Runs) -> None:
-    found = record(regard.load(runs["slots"]), ViewInput(TEXT))
-    assert found.maps[0].keys == found.maps[0].queries
-    assert found.maps[1].keys[0] == "slot 1"
+    recording = record(regard.load(runs["slots"]), ViewInput(TEXT))
+    assert recording.maps[0].keys == recording.maps[0].queries
+    assert recording.maps[1].keys[0] == "slot 1"
 
 
 def test_a_document_is_read_as_far_as_the_summariser_reads_it(runs: Runs) -> None:
-    found = record(regard.load(runs["summariser"]), ViewInput("a document of many letters"))
-    assert found.maps[0].queries == (*"a␣docume", "⟨end⟩")
-    assert found.notes == ("only the first 8 of 26 tokens are read",)
-    assert found.answer == regard.load(runs["summariser"]).summarise(["a document of many letters"])[0]
+    recording = record(regard.load(runs["summariser"]), ViewInput("a document of many letters"))
+    assert recording.maps[0].queries == (*"a␣docume", "⟨end⟩")
+    assert recording.notes == ("only the first 8 of 26 tokens are read",)
+    assert recording.answer == regard.load(runs["summariser"]).summarise(["a document of many letters"])[0]
 
 
 def test_a_model_without_attention_says_so(runs: Runs) -> None:
-    found = record(regard.load(runs["rnn"]), ViewInput(TEXT))
-    assert not found.maps
-    assert "has no attention" in found.notes[0]
+    recording = record(regard.load(runs["rnn"]), ViewInput(TEXT))
+    assert not recording.maps
+    assert "has no attention" in recording.notes[0]
 
 
 def test_learned_places_end_where_they_end(runs: Runs) -> None:
@@ -137,6 +137,6 @@ def test_a_run_without_a_tokenizer_is_named(runs: Runs) -> None:
 
 
 def test_notes_on_empty_cells_become_one():
-    told = _merge_notes(["'a': is empty", "'b': 1 of 1 cells hold what training never saw: 'x'", "'c': is empty"])
-    assert told == ("'b': 1 of 1 cells hold what training never saw: 'x'", "empty cells: 'a', 'c'")
+    notes = _merge_notes(["'a': is empty", "'b': 1 of 1 cells hold what training never saw: 'x'", "'c': is empty"])
+    assert notes == ("'b': 1 of 1 cells hold what training never saw: 'x'", "empty cells: 'a', 'c'")
     assert _merge_notes([]) == ()

@@ -27,9 +27,9 @@ def samples(run: Path, checks: int) -> list[str]:
     """One beside each validation, and those on the page are they."""
     checked = [line for line in read_metrics(run) if "valid" in line]
     assert len(checked) == checks
-    told = [(line["step"], line["sample"]) for line in checked]
-    assert [(one["step"], one["text"]) for one in training_picture(run)["samples"]] == told
-    return [text for _, text in told]
+    kept = [(line["step"], line["sample"]) for line in checked]
+    assert [(one["step"], one["text"]) for one in training_picture(run)["samples"]] == kept
+    return [text for _, text in kept]
 
 
 @pytest.fixture(scope="module")

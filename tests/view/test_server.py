@@ -30,32 +30,32 @@ def test_from_an_input_to_a_head(runs: Runs) -> None:
     session = Session([OpenRun(runs["transformer"])])
     web = TestClient(make_app(session), base_url=HERE)
     assert web.get("/api/runs").json()["runs"][0]["kind"] == "pair"
-    found = web.post("/api/runs/0/record", json={"text": "abc", "target": "xy"}).json()
-    assert found["answer"] == "xy"
-    [last] = [look for look in found["maps"] if look["name"] == "decoder.1.cross"]
+    answer = web.post("/api/runs/0/record", json={"text": "abc", "target": "xy"}).json()
+    assert answer["answer"] == "xy"
+    [last] = [look for look in answer["maps"] if look["name"] == "decoder.1.cross"]
     assert last == {"name": "decoder.1.cross", "part": "cross", "heads": 2, "queries": 3, "keys": 4, "cross": True}
-    head = web.get(f"/api/recordings/{found['id']}/head", params={"attention": "decoder.1.cross", "head": 1}).json()
-    look = session.recording(found["id"]).map("decoder.1.cross")
+    head = web.get(f"/api/recordings/{answer['id']}/head", params={"attention": "decoder.1.cross", "head": 1}).json()
+    look = session.recording(answer["id"]).map("decoder.1.cross")
     assert look is not None
     assert (unpacked(head["weights"]) - look.pattern[1]).abs().max() <= 1e-6
-    assert len(web.get(f"/api/recordings/{found['id']}/overview").json()["maps"]) == 6
-    assert web.get(f"/api/recordings/{found['id']}/alignment").json()["labels"]["queries"] == ["x", "y", "⟨end⟩"]
+    assert len(web.get(f"/api/recordings/{answer['id']}/overview").json()["maps"]) == 6
+    assert web.get(f"/api/recordings/{answer['id']}/alignment").json()["labels"]["queries"] == ["x", "y", "⟨end⟩"]
     assert web.get("/api/runs/0/positions").json()["pictures"][0]["stack"] == "encoder"
     assert web.get("/api/runs/0/training").json() == {"curves": {}, "samples": [], "running": False}
 
 
 def test_a_row_rests_on_rows(tables: tuple[Path, Path]) -> None:
     web = client(*tables)
-    told = web.get("/api/runs").json()["runs"]
-    assert [run["kind"] for run in told] == ["row", "row"]
-    assert [column["name"] for column in told[0]["columns"]] == ["area", "rooms", "city", "sold"]
-    row = {column["name"]: column["value"] for column in told[0]["columns"]}
-    found = web.post("/api/runs/0/record", json={"row": row}).json()
-    assert found["kind"] == "explanation"
-    assert found["target"] == "size"
-    assert sum(probability for _, probability in found["probabilities"]) == pytest.approx(1, abs=1e-5)
-    assert sum(weight for _, weight in found["columns"]) == pytest.approx(1, abs=1e-5)
-    assert [weight for _, weight, *_ in found["rows"]] == sorted((row[1] for row in found["rows"]), reverse=True)
+    runs = web.get("/api/runs").json()["runs"]
+    assert [run["kind"] for run in runs] == ["row", "row"]
+    assert [column["name"] for column in runs[0]["columns"]] == ["area", "rooms", "city", "sold"]
+    row = {column["name"]: column["value"] for column in runs[0]["columns"]}
+    answer = web.post("/api/runs/0/record", json={"row": row}).json()
+    assert answer["kind"] == "explanation"
+    assert answer["target"] == "size"
+    assert sum(probability for _, probability in answer["probabilities"]) == pytest.approx(1, abs=1e-5)
+    assert sum(weight for _, weight in answer["columns"]) == pytest.approx(1, abs=1e-5)
+    assert [weight for _, weight, *_ in answer["rows"]] == sorted((row[1] for row in answer["rows"]), reverse=True)
     number = web.post("/api/runs/1/record", json={"row": {**row, "area": "150"}}).json()
     assert isinstance(number["prediction"], float)
     for cells, words in (({"area": "wide"}, "'wide' is not a number"), ({"aera": "1"}, "no column 'aera'")):
@@ -73,11 +73,11 @@ def test_evidence_is_that_of_the_estimator(tables: tuple[Path, Path]) -> None:
     row = {field["name"]: field["value"] for field in form_fields(estimator)}
     frame = as_row(estimator, row)
     [evidence] = estimator.evidence(frame, 12)
-    found = explain_row(estimator, ViewInput(row=row))
-    assert [number for number, *_ in found.rows] == evidence.rows.index.tolist()
-    assert [weight for _, weight, *_ in found.rows] == pytest.approx(evidence.rows["weight"].tolist(), abs=1e-6)
-    assert dict(found.columns) == pytest.approx(evidence.columns.to_dict(), abs=1e-6)
-    assert found.prediction == estimator.predict(frame)[0]
+    explanation = explain_row(estimator, ViewInput(row=row))
+    assert [number for number, *_ in explanation.rows] == evidence.rows.index.tolist()
+    assert [weight for _, weight, *_ in explanation.rows] == pytest.approx(evidence.rows["weight"].tolist(), abs=1e-6)
+    assert dict(explanation.columns) == pytest.approx(evidence.columns.to_dict(), abs=1e-6)
+    assert explanation.prediction == estimator.predict(frame)[0]
 
 
 def test_of_several_targets_the_first_is_shown_and_told() -> None:
@@ -90,13 +90,13 @@ def test_of_several_targets_the_first_is_shown_and_told() -> None:
     table = np.random.default_rng(0).normal(size=(30, 2))
     estimator = NPTClassifier(mode="scratch", time_limit=1, random_state=0).fit(table, (table > 0).astype(str))
     row = {field["name"]: field["value"] for field in form_fields(estimator)}
-    found = explain_row(estimator, ViewInput(row=row))
+    explanation = explain_row(estimator, ViewInput(row=row))
     frame = as_row(estimator, row)
     [evidence] = estimator.evidence(frame, 12)[0]
-    assert found.prediction == estimator.predict(frame)[0, 0]
-    assert sum(probability for _, probability in found.probabilities) == pytest.approx(1, abs=1e-5)
-    assert [number for number, *_ in found.rows] == evidence.rows.index.tolist()
-    assert "the first of 2 targets; `regard explain` shows all" in found.notes
+    assert explanation.prediction == estimator.predict(frame)[0, 0]
+    assert sum(probability for _, probability in explanation.probabilities) == pytest.approx(1, abs=1e-5)
+    assert [number for number, *_ in explanation.rows] == evidence.rows.index.tolist()
+    assert "the first of 2 targets; `regard explain` shows all" in explanation.notes
 
 
 def test_mistakes_are_one_line(runs: Runs) -> None:
@@ -118,8 +118,8 @@ def test_a_run_without_weights_shows_its_curves(tmp_path: Path, runs: Runs) -> N
     (run / "config.yaml").write_bytes((runs["gpt"] / "config.yaml").read_bytes())
     (run / "metrics.jsonl").write_text('{"step": 1, "loss": 2.0, "lr_multiplier": 1.0, "seconds": 1.0}\n')
     web = client(run)
-    told = web.get("/api/runs").json()["runs"][0]
-    assert "has no model.safetensors yet" in told["problem"]
+    description = web.get("/api/runs").json()["runs"][0]
+    assert "has no model.safetensors yet" in description["problem"]
     assert web.get("/api/runs/0/training").json()["curves"]["loss"]["values"] == [2.0]
 
 
@@ -199,8 +199,8 @@ def test_only_bounded_json_is_taken(runs: Runs) -> None:
     body = json.dumps({"text": "a"})
     assert web.post("/api/runs/0/record", content=body, headers={"content-type": "text/plain"}).status_code == 415
     large = {"content-type": "application/json", "content-length": str(10**9)}
-    told = 413, "the request has 1,000,000,000 bytes, more than 4,194,304"
-    assert refusal("POST", {"host": "localhost", **large}, "127.0.0.1") == told
+    expected = 413, "the request has 1,000,000,000 bytes, more than 4,194,304"
+    assert refusal("POST", {"host": "localhost", **large}, "127.0.0.1") == expected
     assert refusal("POST", {"host": "localhost", "content-type": "application/json"}, "127.0.0.1") is not None
     assert web.post("/api/runs/0/record", content=body, headers={"content-type": "application/json"}).status_code == 200
 

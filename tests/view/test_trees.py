@@ -54,9 +54,9 @@ def test_what_is_drawn_is_what_the_run_does_with_that_tree(name: str, tmp_path: 
     run = regard.load(path)
     with listen(run.model) as heard:
         used = run.translate([TEXT], trees=[parses[1]]) if name == "pair" else run.classify([TEXT], [parses[1]])
-    found = OpenRun(path, parses).record(ViewInput(TEXT))
-    assert found.answer == used[0]
-    look = found.map("encoder.0.attend")
+    recording = OpenRun(path, parses).record(ViewInput(TEXT))
+    assert recording.answer == used[0]
+    look = recording.map("encoder.0.attend")
     assert torch.allclose(look.pattern, heard["encoder.0.attend.pattern"][0], atol=1e-6)
     [other] = read_trees([_write(tmp_path / "other.conllu", chain(TEXT))])
     other = OpenRun(path, [other]).record(ViewInput(TEXT)).map("encoder.0.attend")
@@ -82,7 +82,7 @@ def test_view_and_plot_take_trees(name: str, tmp_path: Path, trees: Path) -> Non
 def test_mistakes_are_one_line(tmp_path: Path, trees: Path, capsys) -> None:
     pair, writer = save(tmp_path, "pair"), save(tmp_path, "writer")
     out = ["--out", tmp_path / "a.png"]
-    for words, told in (
+    for words, message in (
         ([pair, "--input", TEXT], "none is given; name a CoNLL-U file that has it with --trees"),
         ([pair, "--input", "two cats", "--trees", trees], "none of the 3 trees is its"),
         ([writer, "--input", TEXT], "the attention of a RNNLM is not drawn; its curves are"),
@@ -90,6 +90,6 @@ def test_mistakes_are_one_line(tmp_path: Path, trees: Path, capsys) -> None:
     ):
         assert command("plot", *words, *out) in (1, 2)
         err = capsys.readouterr().err
-        assert told in err
+        assert message in err
         assert err.count("\n") == 1
         assert not (tmp_path / "a.png").exists()

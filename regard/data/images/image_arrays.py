@@ -13,7 +13,7 @@ from typing import IO
 
 import numpy as np
 
-from regard.core.errors import UserError
+from regard.core.errors import UserError, one_line
 from regard.data.decompress import open_decompressed
 from regard.data.images.image_record import ImageRecord, Split
 from regard.data.images.image_types import MAX_PIXELS, Size
@@ -91,14 +91,14 @@ class NpzFile:
         try:
             file = zipfile.ZipFile(self.path)
         except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise UserError(f"{self.path}: is not an .npz file ({error})") from None
+            raise UserError(f"{self.path}: is not an .npz file ({one_line(error)})") from None
         try:
             with file:
                 yield file
         except RuntimeError as error:  # encrypted, or an unknown compression
             raise UserError(f"{self.path}: cannot be decompressed ({error}); save it again with NumPy") from None
         except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
-            raise UserError(f"{self.path}: is damaged ({error})") from None
+            raise UserError(f"{self.path}: is damaged ({one_line(error)})") from None
 
     def _names(self, file: zipfile.ZipFile) -> tuple[str, str]:
         there = {name.removesuffix(".npy") for name in file.namelist()}
@@ -116,7 +116,7 @@ def _npy_header(path: Path, name: str, array: Stream) -> tuple[tuple[int, ...], 
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran_order, dtype = read(array)
     except ValueError as error:
-        raise UserError(f"{path}: {name} is not an array ({error})") from None
+        raise UserError(f"{path}: {name} is not an array ({one_line(error)})") from None
     if dtype.hasobject:
         raise UserError(f"{path}: {name} must hold numbers or strings, not Python objects")
     if fortran_order:

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from regard.core.errors import ConfigError, UserError, did_you_mean
+from regard.core.errors import ConfigError, UserError, did_you_mean, one_line
 from regard.data.decompress import compression_of, open_decompressed
 from regard.data.text.lines import read_lines, read_running_text
 
@@ -148,7 +148,7 @@ def not_csv(path: Path, line: int, error: csv.Error, instead: str) -> UserError:
     if "field larger" in str(error):
         cell = f"a cell of more than {csv.field_size_limit():,} characters"
         return UserError(f"{where}: {cell}; is a quote never closed? If the cell is right, save the file as {instead}")
-    return UserError(f"{where}: is not CSV ({error})")
+    return UserError(f"{where}: is not CSV ({one_line(error)})")
 
 
 @cache

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from regard.core.errors import UserError
+from regard.core.errors import UserError, one_line
 from regard.core.files import atomic_file
 from regard.data.text.files import holds_documents, read_text
 from regard.text import Tokenizer
@@ -32,7 +32,7 @@ def read_tokens(path: Path) -> np.ndarray:
             dtype = np.dtype(file.read(8).decode().strip())
         return np.memmap(path, dtype=dtype, mode="r", offset=8)
     except (OSError, TypeError, ValueError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: is not a token file ({error})") from None
+        raise UserError(f"{path}: is not a token file ({one_line(error)})") from None
 
 
 def _groups(pieces: Iterator[str]) -> Iterator[list[str]]:

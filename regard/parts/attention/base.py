@@ -1,5 +1,6 @@
 """What every attention is: a soft lookup of queries among keys, answering with values."""
 
+from collections.abc import Callable
 from typing import ClassVar, Protocol, runtime_checkable
 
 import torch
@@ -30,6 +31,8 @@ class AttentionConfig(Config):
 
 class Attention(nn.Module):
     """One signature for every variant. Fewer queries than keys are the last ones: a cache holds what came before."""
+
+    __call__: Callable[..., Tensor]
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         """What each query found, by the fastest way this variant knows."""

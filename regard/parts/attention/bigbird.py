@@ -83,7 +83,8 @@ class Earlier(Mask):
 
     def at(self, *index: Tensor) -> Tensor:
         *q, query, key = index  # a bias is asked with the queries too
-        return self.rule.at(*q, query - self.by, key)
+        seen: Tensor = self.rule.at(*q, query - self.by, key)
+        return seen
 
 
 class BlockRule(Mask):

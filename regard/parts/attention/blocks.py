@@ -61,19 +61,22 @@ def attend_to_blocks(
 def _cut(x: Float[Tensor, "batch heads length size"], block: int) -> Blocks:
     missing = -x.shape[-2] % block
     whole = F.pad(x, (0, 0, 0, missing)) if missing else x  # padding by nothing would copy
-    return whole.transpose(1, 2).unflatten(1, (-1, block))
+    blocks: Tensor = whole.transpose(1, 2).unflatten(1, (-1, block))
+    return blocks
 
 
 def _gather(x: Blocks, table: Table) -> Seen:
     """All that each query block sees, one key block after the other."""
-    return x.index_select(1, table.clamp(min=0).flatten()).unflatten(1, table.shape).flatten(2, 3)
+    seen: Tensor = x.index_select(1, table.clamp(min=0).flatten()).unflatten(1, table.shape).flatten(2, 3)
+    return seen
 
 
 def _attend(q: QueryBlocks, k: Seen, v: Seen, terms: Terms, scale: float) -> QueryBlocks:
     terms = terms.expand(len(q), -1, -1, -1, -1).flatten(0, 1)
     queries, keys, values = (x.flatten(0, 1).transpose(1, 2) for x in (q, k, v))
     output = F.scaled_dot_product_attention(queries, keys, values, attn_mask=terms, scale=scale)
-    return output.transpose(1, 2).unflatten(0, q.shape[:2])
+    blocks: Tensor = output.transpose(1, 2).unflatten(0, q.shape[:2])
+    return blocks
 
 
 class FewAtATime(torch.autograd.Function):

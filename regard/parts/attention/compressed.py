@@ -60,9 +60,8 @@ class CompressedAttention(Attention):
         q = F.pad(q, (0, 0, 1, count * self.stride - length - 1))  # a query counts the keys up to itself: from 1
         texts = q.unflatten(-2, (count, self.stride)).transpose(-2, -3)
         seen = (x[..., None, :count, :].expand(-1, -1, self.stride, -1, -1).flatten(1, 2) for x in (keys, values))
-        output = self.slots(texts.flatten(1, 2), *seen, Causal())
-        output = output.unflatten(1, (heads, self.stride)).transpose(-2, -3).flatten(2, 3)
-        return output[..., 1 : length + 1, :]
+        output: Tensor = self.slots(texts.flatten(1, 2), *seen, Causal()).unflatten(1, (heads, self.stride))
+        return output.transpose(-2, -3).flatten(2, 3)[..., 1 : length + 1, :]
 
     def watch(
         self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None

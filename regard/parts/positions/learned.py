@@ -36,4 +36,5 @@ class LearnedEncoding(PositionEncoding):
             raise ConfigError(
                 f"the text has {needed} positions, the table of positions {length}: raise position.length"
             )
-        return x + self.table(positions.index)
+        embedded: States = x + self.table(positions.index)
+        return embedded

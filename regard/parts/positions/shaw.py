@@ -50,6 +50,6 @@ class ShawBias:
 
     def at(self, q: Float[Tensor, "batch heads *query size"], query: Index, key: Index) -> Tensor:
         clipped = self.distance(query, key).clamp(-self.reach, self.reach) + self.reach
-        matches = q @ self.table.T * q.shape[-1] ** -0.5  # each query with every distance, then picked by key
+        matches: Tensor = q @ self.table.T * q.shape[-1] ** -0.5  # each query with every distance, then picked by key
         chosen = clipped[:, None].expand(*matches.shape[:2], *clipped.shape[1:])
         return matches.gather(-1, chosen)

@@ -46,7 +46,8 @@ class T5ScoreBias:
 
     def at(self, q: Float[Tensor, "batch heads *query size"], query: Index, key: Index) -> Tensor:
         bucket = buckets(key - query, self.code.count, self.code.far, self.code.causal)
-        return self.code.table(bucket).movedim(-1, 0)[None].to(q.dtype)
+        bias: Tensor = self.code.table(bucket)
+        return bias.movedim(-1, 0)[None].to(q.dtype)
 
 
 def buckets(distance: Tensor, count: int, far: int, causal: bool) -> Tensor:

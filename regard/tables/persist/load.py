@@ -10,33 +10,24 @@ import torch
 from torch import Tensor
 
 from regard.core import tensors
-from regard.core.config import from_dict, to_dict
-from regard.core.errors import ConfigError, UserError
-from regard.models import NPT, InContext
+from regard.core.errors import UserError
+from regard.models import InContext
 from regard.store import COLUMNS, CONFIG, TABLE, WEIGHTS, read_config
 from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import MAX_CLASSES
-from regard.tables.ensemble import Ensemble
 from regard.tables.estimators.base import Mode
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
-from regard.tables.network.in_context import ClosedFormCache, InContextPredictor, Members
-from regard.tables.network.masking import StandardisedTable
-from regard.tables.network.scratch import QUANTILES, NPTPredictor
 from regard.tables.persist.columns import check_cells, read_columns
+from regard.tables.persist.predictors import MAX_MEMBERS, MAX_SEED, Estimator, build_model, read_predictor
 from regard.tables.persist.schema import Section, Tensors, shown
-from regard.tables.predictor import Predictor
 
-Estimator = NPTClassifier | NPTRegressor
 ESTIMATORS = {"NPTClassifier": NPTClassifier, "NPTRegressor": NPTRegressor, "NPTImputer": NPTImputer}
-MAX_MEMBERS = 256
-MAX_NETWORKS = 64
 MAX_TARGETS = 1000
 MAX_CONFIG = 16_000_000  # bytes of config.yaml
-MAX_SEED = 2**32 - 1
 ROW_LIMIT = 2**53
 DTYPES = re.compile(r"object|str|bool|u?int(8|16|32|64)|float(16|32|64)|datetime64\[(Y|M|D|h|m|s|ms|us|ns)\]")
 
@@ -129,7 +120,7 @@ def _load_imputer(
     for column, places in zip(columns.columns, columns.positions(), strict=True):
         if column.filled and imputer.values_[:, places[0]].isnan().all():
             raise table.error("values", f"column {shown(column.name)} is empty, but not in {COLUMNS}")
-    imputer.model_ = _build(InContext, config, "model", weights, table.file.parent / WEIGHTS)
+    imputer.model_ = build_model(InContext, config, "model", weights, table.file.parent / WEIGHTS)
     imputer._predictors = {}
     config.done()
     table.done()
@@ -157,7 +148,7 @@ def _load_estimator(estimator: Estimator, config: Section, columns: Columns, tab
         estimator.classes_ = classes if estimator.multi_output_ else classes[0]
     models = list(config.sections("model", len(targets), len(targets)))
     estimator.predictors_ = [
-        _read_predictor(number, section, estimator, table, weights) for number, section in enumerate(models)
+        read_predictor(number, section, estimator, table, weights) for number, section in enumerate(models)
     ]
     config.done()
     table.done()
@@ -201,87 +192,3 @@ def _read_codes(table: Tensors, number: int, rows: int, classes: int) -> Tensor:
     if (codes != codes.round()).any():
         raise table.error(name, "must hold the indices of classes")
     return codes
-
-
-def _read_predictor(number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors) -> Predictor:
-    kind = section.choice("predictor", ("in_context", "scratch"))
-    read = _read_scratch if kind == "scratch" else _read_ensemble
-    predictor = read(number, section, estimator, table, weights)
-    section.done()
-    return predictor
-
-
-def _read_ensemble(number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors) -> Ensemble:
-    predictors, shares = [], []
-    temperature = section.number("temperature", 1e-3, 1e3)
-    cache = ClosedFormCache()
-    for place, network in enumerate(section.sections("networks", 1, MAX_NETWORKS)):
-        shares.append(network.number("weight", 0, 1))
-        each = network.section("members")
-        members = Members(
-            each.integer("count", 1, MAX_MEMBERS), each.integer("first", 0, MAX_SEED), each.boolean("local")
-        )
-        each.done()
-        model = _build(InContext, network, "config", weights.take(f"{number}.{place}."), weights.file)
-        network.done()
-        predictors.append(InContextPredictor(model, estimator.tables_[number], members, estimator.seed_, cache))
-    if abs(sum(shares) - 1) > 1e-3:
-        raise section.error("networks", f"the weights must sum to 1, not {sum(shares):g}")
-    return Ensemble(predictors, shares, temperature)
-
-
-def _read_scratch(
-    number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors
-) -> NPTPredictor:
-    encoded = estimator.tables_[number]
-    width = encoded.values.shape[1] + 1
-    prefix = f"scratch.{number}."
-    mean = table.numbers(f"{prefix}mean", torch.float64, (width,), -LARGEST, LARGEST)
-    std = table.numbers(f"{prefix}std", torch.float64, (width,), 1e-300, LARGEST)
-    cells = table.numbers(f"{prefix}cells", torch.float32, (None, width), -LARGEST, LARGEST, nan=True)
-    if len(cells) < len(encoded.values):
-        raise table.error(f"{prefix}cells", f"has {len(cells)} rows, fewer than values with {len(encoded.values)}")
-    context = table.integers(f"{prefix}context_rows", (None,), len(cells))
-    quantiles = 0 if encoded.classes else QUANTILES
-    residuals_dtype = torch.float32 if encoded.classes else torch.float64
-    residuals = table.numbers(f"{prefix}residuals", residuals_dtype, (quantiles,), -LARGEST, LARGEST)
-    model = _build(NPT, section, "config", weights.take(f"{number}.0."), weights.file)
-    categories = model.config.categories
-    if len(categories) != width or categories[-1] != encoded.classes:
-        raise section.error("config.categories", f"must have {width} counts, the last {encoded.classes}")
-    for column, count in enumerate(categories):
-        codes = cells[:, column].nan_to_num(0.0)
-        if count and ((codes < 0) | (codes >= count) | (codes != codes.round())).any():
-            raise table.error(f"{prefix}cells", f"column {column} holds other codes than 0 to {count - 1}")
-        if column < width - 1 and bool(count) != bool(encoded.category[column]):
-            raise section.error("config.categories", f"column {column} does not match its kind")
-    return NPTPredictor(model, StandardisedTable(cells, categories, mean, std), context, residuals)
-
-
-def _build(kind: Any, section: Section, key: str, weights: Mapping[str, Tensor], source: Path) -> Any:
-    """A model with its weights; its config is refused before it takes memory if it does not fit them."""
-    try:
-        config = from_dict(kind, section.value(key), ".".join(part for part in (section.key, key) if part))
-    except ConfigError as error:
-        raise UserError(f"{section.file}: {error}") from None
-    _check_finite(section, key, to_dict(config))
-    for name, value in weights.items():
-        if not value.is_floating_point() or not value.isfinite().all():
-            raise UserError(f"{source}: {shown(name)}: must hold finite numbers")
-    try:
-        with torch.device("meta"):
-            skeleton = config.build()
-    except (RuntimeError, OverflowError, TypeError):  # sizes beyond what torch can count
-        raise section.error(key, "describes a network of impossible size") from None
-    tensors.check_weights(skeleton, weights, source)
-    model = config.build()
-    model.load_state_dict(dict(weights))
-    return model.eval()
-
-
-def _check_finite(section: Section, key: str, value: Any) -> None:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            _check_finite(section, f"{key}.{name}", item)
-    elif isinstance(value, float) and not np.isfinite(value):
-        raise section.error(key, f"must be finite, not {value}")

@@ -18,6 +18,7 @@ from regard.store import COLUMNS, TABLE, RunFolder
 from regard.tables.encode.cells import Label, as_label
 from regard.tables.ensemble import Ensemble
 from regard.tables.network.in_context import InContextPredictor
+from regard.tables.network.learned_keys import LearnedKeysPredictor
 from regard.tables.network.scratch import NPTPredictor
 
 Estimator = Any  # fitted: it calls this module, which therefore does not import its class
@@ -78,13 +79,16 @@ def _describe(number: int, predictor: Any, weights: dict[str, Tensor], table: di
     assert isinstance(predictor, Ensemble), f"cannot save a {type(predictor).__name__}"
     networks = []
     for place, (one, weight) in enumerate(zip(predictor.predictors, predictor.weights, strict=True)):
-        assert isinstance(one, InContextPredictor), f"cannot save a {type(one).__name__}"
+        assert isinstance(one, InContextPredictor | LearnedKeysPredictor), f"cannot save a {type(one).__name__}"
         weights.update(_named_weights(f"{number}.{place}", one))
-        networks.append({"weight": weight, "members": asdict(one.settings), "config": to_dict(one.model.config)})
+        members = asdict(one.settings) if isinstance(one, InContextPredictor) else None  # None: learned keys
+        networks.append({"weight": weight, "members": members, "config": to_dict(one.model.config)})
     return {"predictor": "in_context", "temperature": predictor.temperature, "networks": networks}
 
 
-def _named_weights(prefix: str, predictor: InContextPredictor | NPTPredictor) -> dict[str, Tensor]:
+def _named_weights(
+    prefix: str, predictor: InContextPredictor | LearnedKeysPredictor | NPTPredictor
+) -> dict[str, Tensor]:
     """Copies, as targets may share a network and a file must not hold a tensor twice."""
     return {f"{prefix}.{name}": value.clone() for name, value in predictor.model.state_dict().items()}
 

@@ -1,0 +1,26 @@
+"""Splits of a table into training and held-out rows."""
+
+import torch
+
+from regard.core.machine import seed_for
+from regard.tables.encode.table import EncodedTable
+
+
+def split_folds(table: EncodedTable, count: int, seed: int, most: int) -> list[tuple[EncodedTable, EncodedTable]]:
+    """Splits into training and held-out rows; each row is in the held-out part of one, of which `most` rows are kept.
+
+    Classes are stratified. Equal rows, such as repeated ones, stay together: one would reveal the target of the other.
+    """
+    cells = torch.cat([table.values.double(), table.target.double()[:, None]], 1).nan_to_num(nan=torch.inf)
+    rows, same = torch.unique(cells, dim=0, return_inverse=True)
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed_for("folds", seed)))
+    if table.classes:
+        order = order[rows[order, -1].argsort(stable=True)]
+    fold_of = torch.empty_like(order)
+    fold_of[order] = torch.arange(len(rows)) % count
+    folds = []
+    for fold in range(count):
+        held_out = (fold_of[same] == fold).nonzero()[:, 0]
+        some = torch.linspace(0, len(held_out) - 1, min(len(held_out), most)).round().long()
+        folds.append((table.take((fold_of[same] != fold).nonzero()[:, 0]), table.take(held_out[some])))
+    return folds
