@@ -244,7 +244,8 @@ class InContextModel(nn.Module):
 def _in_pieces(block: nn.Module, x: Float[Tensor, "row cell width"], queries: int | None) -> Tensor:
     """A cell block, which treats each row by itself, over a few rows at a time: several times faster at prediction."""
     if torch.is_grad_enabled():
-        return block(x, queries=queries)
+        whole: Tensor = block(x, queries=queries)
+        return whole
     pieces = x.split(max(1, CELLS_PER_PIECE // x.shape[1]))
     return torch.cat([block(piece, queries=queries) for piece in pieces])
 
