@@ -14,7 +14,7 @@ from regard.closed_form import ClosedForms, RowFeatures
 from regard.models.in_context import InContextModel
 from regard.parts.taps import listen
 from regard.tables.encode.table import EncodedTable
-from regard.tables.ensemble import Member, draw_member
+from regard.tables.ensemble import ALL_MEMBERS_ROWS, Member, affordable_members, draw_member
 from regard.tables.network.contexts import GLOBAL, ClosedFormCache, Contexts, TableContext
 from regard.tables.network.in_context_loss import smooth_probabilities
 from regard.tables.threads import side_by_side
@@ -27,7 +27,7 @@ LOCAL_MEMBER = 1  # the member that uses local context
 
 @dataclass(frozen=True)
 class Members:
-    """Which ensemble members a predictor has: `count` of them, numbered from `first`."""
+    """Which ensemble members a predictor has: `count` of them, fewer if there are many rows, numbered from `first`."""
 
     count: int
     first: int = 0
@@ -60,7 +60,8 @@ class InContextPredictor:
         """Predictors of the same table may share a cache of closed forms."""
         self.model, self.table, self.settings = model.eval(), table, members
         self.closed_forms = closed_forms or ClosedFormCache()
-        self.members = [draw_member(table, members.first + number, seed) for number in range(members.count)]
+        count = affordable_members(table, members.count)
+        self.members = [draw_member(table, members.first + number, seed) for number in range(count)]
         self.contexts = Contexts(model, table, self.members, self.closed_forms)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -138,7 +139,8 @@ class InContextPredictor:
                 yield query, context
 
     def _is_local(self, number: int) -> bool:
-        partial_context = len(self.members[number].context_rows) < len(self.table.values)
+        rows = len(self.members[number].context_rows)
+        partial_context = rows < len(self.table.values) and rows <= ALL_MEMBERS_ROWS
         return self.settings.local and number == LOCAL_MEMBER and partial_context
 
     def _row_states(self, number: int, values: Tensor) -> Float[Tensor, "row width"]:
