@@ -96,7 +96,7 @@ def _named_weights(
 
 
 def _compact(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Copies in half precision of tensors that lose nothing by it, such as the shipped weights; the others as they are."""
+    """Copies, in half precision where nothing is lost by it, as in the shipped weights."""
     halves = {name: value.half() for name, value in weights.items() if value.is_floating_point()}
     lossless = {name: half for name, half in halves.items() if half.to(weights[name].dtype).equal(weights[name])}
     return {name: lossless[name] if name in lossless else value.clone() for name, value in weights.items()}
