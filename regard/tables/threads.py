@@ -50,6 +50,7 @@ class _Division:
     lock = Lock()
     calls = 0
     total = 1
+    changed = False
 
 
 @contextmanager
@@ -61,12 +62,14 @@ def _divided(threads_each: int) -> Iterator[int]:
     with _Division.lock:
         if not _Division.calls:
             _Division.total = torch.get_num_threads()
-            torch.set_num_threads(threads_each)
+            _Division.changed = _Division.total != threads_each
+            if _Division.changed:
+                torch.set_num_threads(threads_each)
         _Division.calls += 1
     try:
         yield _Division.total
     finally:
         with _Division.lock:
             _Division.calls -= 1
-            if not _Division.calls:
+            if not _Division.calls and _Division.changed:
                 torch.set_num_threads(_Division.total)
