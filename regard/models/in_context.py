@@ -21,7 +21,7 @@ from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Keys, States
 from regard.parts.attention import Attention, Full, ScalableSoftmax
 from regard.parts.cache import KVCache
-from regard.parts.column_pass import Cells, ColumnPass, Points
+from regard.parts.column_pass import ColumnBins, ColumnPass
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
 from regard.parts.init import init_weights
@@ -77,7 +77,7 @@ class Context:
     """The encoded context rows of a table: all that predicting query rows needs."""
 
     column_codes: ColumnCodes
-    points: Points | None  # of the column pass
+    column_bins: ColumnBins | None  # of the column pass
     cache: Sequence[KVCache]
     keys: Keys  # of label attention
     labels: Float[Tensor, "table row label"]
@@ -100,7 +100,7 @@ class InContextModel(nn.Module):
         )
         self.cells = nn.ModuleList(table_block(inner) for _ in range(config.cell_layers))
         extra = config.column_pass
-        self.column_pass = None if extra is None else extra.build(cell, config.cell_heads, cell // 2, config.norm)
+        self.column_pass = None if extra is None else extra.build(cell, cell // 2)
         self.cells_norm = config.norm.build(cell)
         self.row = Linear(config.summary_tokens * cell, config.width)
         self.label, self.ridge_class = (Linear(cell // 2, config.width) for _ in range(2))
@@ -154,17 +154,17 @@ class InContextModel(nn.Module):
         column_codes: ColumnCodes,
     ) -> Context:
         """The context rows, encoded once for any number of calls of `predict`."""
-        x, points = self._embed(features, column_codes, classes, labels)
+        x, column_bins = self._embed(features, column_codes, classes, labels)
         x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
         cache = [KVCache(x.shape[1]) for _ in self.rows]
         for block, buffer in zip(self.rows, cache, strict=True):
             x = block(x, cache=buffer, context=x.shape[1])
         keys = self.label_attention.keys(self.norm(x)[:, len(self.thinking_rows) :])
-        return Context(column_codes, points, cache, keys, labels, classes)
+        return Context(column_codes, column_bins, cache, keys, labels, classes)
 
     def embed_rows(self, context: Context, features: RowFeatures) -> States:
         """States of query rows before attention between rows."""
-        return self._embed(features, context.column_codes, context.classes, points=context.points)[0]
+        return self._embed(features, context.column_codes, context.classes, column_bins=context.column_bins)[0]
 
     def predict(self, context: Context, features: RowFeatures) -> Float[Tensor, "table query prediction"]:
         """Predictions for query rows of the same table."""
@@ -179,23 +179,23 @@ class InContextModel(nn.Module):
         column_codes: ColumnCodes,
         classes: int,
         labels: Tensor | None = None,
-        points: Points | None = None,
-    ) -> tuple[States, Points | None]:
-        """A state for every row, and the points of the column pass.
+        column_bins: ColumnBins | None = None,
+    ) -> tuple[States, ColumnBins | None]:
+        """A state for every row, and the bins of the column pass.
 
-        `labels` are those of the first rows. The points are fitted to these rows unless they are given.
+        `labels` are those of the first rows. The bins are fitted to these rows unless they are given.
         """
         mean, count = features.label_means[..., :-1], features.label_means[..., -1:]
         means = torch.cat([self._embed_label(mean, classes), count], -1).flatten(3)
         similar = self.class_means(means) if classes else self.number_means(means)
         x = self.cell_features(features.cells) + similar + self.column_code(column_codes)[:, None]
-        x, points = self._mix_cells(x, None if labels is None else self._embed_label(labels, classes), points)
+        x, column_bins = self._mix_cells(x, None if labels is None else self._embed_label(labels, classes), column_bins)
         row = self.row(self.cells_norm(x).flatten(2))
-        return row + self._embed_closed_forms(features.closed, classes), points
+        return row + self._embed_closed_forms(features.closed, classes), column_bins
 
     def _mix_cells(
-        self, cells: Cells, labels: Tensor | None, points: Points | None
-    ) -> tuple[Float[Tensor, "table row summary cell"], Points | None]:
+        self, cells: Float[Tensor, "table row column cell"], labels: Tensor | None, column_bins: ColumnBins | None
+    ) -> tuple[Float[Tensor, "table row summary cell"], ColumnBins | None]:
         """Summary tokens of each row, after attention between its cells."""
         tables, summaries = len(cells), len(self.summary_tokens)
         x = cells.flatten(0, 1)
@@ -203,12 +203,9 @@ class InContextModel(nn.Module):
         for number, block in enumerate(self.cells, 1):
             x = _in_pieces(block, x, summaries if number == len(self.cells) else None)
             if self.column_pass is not None and number == 1:
-                x = x.unflatten(0, (tables, -1))
-                if points is None:
-                    assert labels is not None, "the points need labels"
-                    points = self.column_pass.summarise(x[:, : labels.shape[1]], labels)
-                x = self.column_pass(x, points).flatten(0, 1)
-        return x.unflatten(0, (tables, -1)), points
+                x, column_bins = self.column_pass(x.unflatten(0, (tables, -1)), labels, column_bins)
+                x = x.flatten(0, 1)
+        return x.unflatten(0, (tables, -1)), column_bins
 
     def _embed_label(self, labels: Tensor, classes: int) -> Tensor:
         """Class probabilities, or the features of a number, as a vector of fixed width."""

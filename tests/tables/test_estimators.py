@@ -678,7 +678,9 @@ def test_threads_are_as_before(monkeypatch: pytest.MonkeyPatch):
     seen = []
     monkeypatch.setattr(torch, "set_num_threads", seen.append)
     NPTClassifier(**QUICK, n_jobs=2).fit(frame, labels)
-    assert seen == [2, torch.get_num_threads()]
+    assert set(seen[::2]) == {2}
+    assert set(seen[1::2]) == {torch.get_num_threads()}
+    assert len(seen) % 2 == 0
     seen.clear()
     NPTClassifier(**QUICK).fit(frame, labels)
     assert seen == [], "what nobody set need not be set back, over what another thread chose meanwhile"
