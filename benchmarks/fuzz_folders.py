@@ -23,7 +23,8 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +44,7 @@ from regard.core.errors import UserError
 from regard.models import BERT, RNN, DecoderOnly, InContext, Model, Transformer, ViT
 from regard.models.bert import ClassifierHead, TokenClassifierHead
 from regard.parts.feed import SquaredReLU
-from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
+from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, large, modes
 from regard.tasks import (
     Classify,
     ClassifyImages,
@@ -218,9 +219,25 @@ def make_tables(place: Path) -> list[Path]:
         "scratch_numbers": NPTRegressor(**scratch).fit(frame, number),
         "imputer": NPTImputer(members=1, weights=weights, random_state=0).fit(frame),
     }
+    whole = {**settings, "mode": "auto", "time_limit": 1.0}
+    with every_predictor():
+        fitted["large_classes"] = NPTClassifier(**whole).fit(pd.concat([frame] * 4), np.tile(label, 4))
+        fitted["large_numbers"] = NPTRegressor(**whole).fit(pd.concat([frame] * 4), np.tile(number, 4))
     for name, one in fitted.items():
         one.save(place / name)
     return [place / name for name in fitted]
+
+
+@contextmanager
+def every_predictor() -> Iterator[None]:
+    """Small tables are fitted as large ones, and every predictor has a weight."""
+    before = modes.LARGE, large.best_weights
+    modes.LARGE = 0
+    large.best_weights = lambda predictions, _: [1 / len(predictions)] * len(predictions)
+    try:
+        yield
+    finally:
+        modes.LARGE, large.best_weights = before
 
 
 def make_texts(place: Path) -> list[Path]:

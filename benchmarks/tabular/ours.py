@@ -20,7 +20,12 @@ def _set_threads(count: int) -> None:
     torch.set_num_threads(count)
 
 
-MODES = {"regard_auto": "auto", "regard_in_context": "in_context", "regard_scratch": "scratch"}
+MODES = {
+    "regard_auto": "auto",
+    "regard_attention": "attention",
+    "regard_in_context": "in_context",
+    "regard_scratch": "scratch",
+}
 OURS = {
     name: Method(partial(regard, mode), ("regard", "regard.tables", "torch"), keeps_limit=True)
     for name, mode in MODES.items()

@@ -24,16 +24,17 @@ from regard.tables.network.learned_keys import LearnedKeysPredictor
 from regard.tables.network.masking import StandardisedTable
 from regard.tables.network.scratch import QUANTILES, NPTPredictor
 from regard.tables.persist.schema import Section, Tensors, shown
+from regard.tables.persist.trees import read_trees
 from regard.tables.predictor import Predictor
 
 Estimator = NPTClassifier | NPTRegressor
 MAX_MEMBERS = 256
-MAX_NETWORKS = 64
+MAX_PARTS = 64
 MAX_SEED = 2**32 - 1
 
 
 def read_predictor(number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors) -> Predictor:
-    kind = section.choice("predictor", ("in_context", "scratch"))
+    kind = section.choice("predictor", ("ensemble", "scratch"))
     read = _read_scratch if kind == "scratch" else _read_ensemble
     predictor = read(number, section, estimator, table, weights)
     section.done()
@@ -41,23 +42,24 @@ def read_predictor(number: int, section: Section, estimator: Estimator, table: T
 
 
 def _read_ensemble(number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors) -> Ensemble:
-    shares = []
     temperature = section.number("temperature", 1e-3, 1e3)
-    cache = ClosedFormCache()
-    encoded = estimator.tables_[number]
+    encoded, seed, cache = estimator.tables_[number], estimator.seed_, ClosedFormCache()
     predictors: list[Predictor] = []
-    for place, network in enumerate(section.sections("networks", 1, MAX_NETWORKS)):
-        shares.append(network.number("weight", 0, 1))
-        own = weights.take(f"{number}.{place}.")
-        if network.value("members") is None:
-            predictors.append(_read_learned_keys(network, encoded, estimator.seed_, own, weights.file))
+    shares = []
+    for place, part in enumerate(section.sections("parts", 1, MAX_PARTS)):
+        shares.append(part.number("weight", 0, 1))
+        kind, prefix = part.choice("kind", ("in_context", "learned_keys", "trees")), f"{number}.{place}."
+        if kind == "trees":
+            predictors.append(read_trees(weights, prefix, encoded))
+        elif kind == "learned_keys":
+            predictors.append(_read_learned_keys(part, encoded, seed, weights.take(prefix), weights.file))
         else:
-            members = _read_members(network.section("members"))
-            model = build_model(InContext, network, "config", own, weights.file)
-            predictors.append(InContextPredictor(model, encoded, members, estimator.seed_, cache))
-        network.done()
+            members = _read_members(part.section("members"))
+            model = build_model(InContext, part, "config", weights.take(prefix), weights.file)
+            predictors.append(InContextPredictor(model, encoded, members, seed, cache))
+        part.done()
     if abs(sum(shares) - 1) > 1e-3:
-        raise section.error("networks", f"the weights must sum to 1, not {sum(shares):g}")
+        raise section.error("parts", f"the weights must sum to 1, not {sum(shares):g}")
     return Ensemble(predictors, shares, temperature)
 
 

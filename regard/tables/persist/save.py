@@ -17,6 +17,7 @@ from regard.core.version import VERSION
 from regard.store import COLUMNS, TABLE, RunFolder
 from regard.tables.encode.cells import Label, as_label
 from regard.tables.ensemble import Ensemble
+from regard.tables.network.boosted_trees import BoostedTreesPredictor, tensors_of
 from regard.tables.network.in_context import InContextPredictor
 from regard.tables.network.learned_keys import LearnedKeysPredictor
 from regard.tables.network.scratch import NPTPredictor
@@ -79,13 +80,23 @@ def _describe(number: int, predictor: Any, weights: dict[str, Tensor], table: di
         weights.update(_named_weights(f"{number}.0", predictor))
         return {"predictor": "scratch", "config": to_dict(predictor.model.config)}
     assert isinstance(predictor, Ensemble), f"cannot save a {type(predictor).__name__}"
-    networks = []
+    parts = []
     for place, (one, weight) in enumerate(zip(predictor.predictors, predictor.weights, strict=True)):
+        prefix = f"{number}.{place}"
+        if isinstance(one, BoostedTreesPredictor):
+            own = {**tensors_of(one.trees), "levels": one.levels.means, "first": one.levels.first}
+            weights.update({f"{prefix}.{name}": value.clone() for name, value in own.items()})
+            weights[f"{prefix}.residuals"] = one.residuals.clone()
+            parts.append({"kind": "trees", "weight": weight})
+            continue
         assert isinstance(one, InContextPredictor | LearnedKeysPredictor), f"cannot save a {type(one).__name__}"
-        weights.update(_named_weights(f"{number}.{place}", one))
-        members = asdict(one.settings) if isinstance(one, InContextPredictor) else None  # None: learned keys
-        networks.append({"weight": weight, "members": members, "config": to_dict(one.model.config)})
-    return {"predictor": "in_context", "temperature": predictor.temperature, "networks": networks}
+        weights.update(_named_weights(prefix, one))
+        network = {"weight": weight, "config": to_dict(one.model.config)}
+        if isinstance(one, InContextPredictor):
+            parts.append({"kind": "in_context", **network, "members": asdict(one.settings)})
+        else:
+            parts.append({"kind": "learned_keys", **network})
+    return {"predictor": "ensemble", "temperature": predictor.temperature, "parts": parts}
 
 
 def _named_weights(
