@@ -48,9 +48,9 @@ class LevelMeans:
         for number in range(FOLDS):
             rest, chosen = (fold != number), (fold == number).nonzero()[:, 0]
             means = _means(codes[rest], self.first, target[rest])
-            found = cells[chosen]
-            found[:, self.category] = _look_up(codes[chosen], self.first, means)
-            cells[chosen] = found
+            encoded = cells[chosen]
+            encoded[:, self.category] = _look_up(codes[chosen], self.first, means)
+            cells[chosen] = encoded
         return cells
 
 
