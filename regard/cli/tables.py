@@ -54,7 +54,7 @@ def fit(
     weights
         Run folder of `regard pretrain tables` to use instead of the shipped weights.
     kinds
-        COLUMN=number, category or date, if the inferred kind is wrong.
+        COLUMN=number, category, date or text, if the inferred kind is wrong.
     ignore
         Columns to drop, such as identifiers, or those that are unknown at prediction time.
     seed
@@ -79,7 +79,7 @@ def fit(
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None)
     problem = read_problem(table, target, task, settings.kinds, ignore)
     with errors_in(table):
-        columns = Columns.fit(problem.features, settings.feature_kinds(problem))
+        columns = Columns.describe(problem.features, settings.feature_kinds(problem))
     console = Console(highlight=False, soft_wrap=True)
     console.print(columns_grid(columns))
     for line in check_training_data(columns, problem.features):
@@ -217,7 +217,7 @@ def compare(
     mode
         Mode of the NPT, beside in_context.
     kinds
-        COLUMN=number, category or date, if the inferred kind is wrong.
+        COLUMN=number, category, date or text, if the inferred kind is wrong.
     ignore
         Columns to drop, such as identifiers, or those that are unknown at prediction time.
     seed
@@ -264,7 +264,7 @@ def read_kinds(words: tuple[str, ...]) -> dict[str, str]:
     for word in words:
         name, equals, kind = word.rpartition("=")
         if not equals or not name:
-            raise ConfigError(f"--kind {word}: must be COLUMN=number, COLUMN=category or COLUMN=date")
+            raise ConfigError(f"--kind {word}: must be COLUMN=number, =category, =date or =text")
         kinds[name] = kind
     return kinds
 

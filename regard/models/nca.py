@@ -3,6 +3,9 @@
 A row is predicted by the labels of all other rows, weighted by distance in a space that one encoder learns for queries
 and keys alike (Goldberger et al., 2004; ModernNCA, Ye et al., 2025; TabR, Gorishniy et al., 2024). The Non-Parametric
 Transformer computes keys again in every layer; here they are computed once, so that a table may have a million rows.
+
+The label of a key may be corrected for its difference from the query, by a linear map c: y + c · (q − k). It is the
+local linear regression of statistics, with one slope for the whole table in a space where that suffices (as in TabR).
 """
 
 from dataclasses import dataclass
@@ -41,6 +44,7 @@ class NCA(ModelConfig):
     number_width: int = 8
     dropout: float = 0.1
     attention: Attention = Distance()
+    correction: bool = False  # whether labels are numbers, corrected for the difference between query and key
 
     def __post_init__(self) -> None:
         at_least(1, width=self.width, hidden=self.hidden, heads=self.heads, frequencies=self.frequencies)
@@ -72,6 +76,7 @@ class RowInputs:
 class NCAModel(nn.Module):
     first: Tensor
     counts: Tensor
+    label_std: Tensor
 
     def __init__(self, config: NCA):
         super().__init__()
@@ -82,13 +87,17 @@ class NCAModel(nn.Module):
         self.register_buffer("counts", counts, persistent=False)
         self.register_buffer("first", (counts + 2).cumsum(0) - (counts + 2), persistent=False)
         numbers = len(config.categories) - len(counts)
+        self.register_buffer("label_std", torch.ones((), dtype=torch.float64))  # of numbers, which are standardised
         self.inputs = NumberInputs(numbers)
         self.periodic = PeriodicEmbedding(numbers, config.frequencies, config.number_width, config.frequency_std)
         self.number = Linear(numbers * (config.number_width + INPUTS), config.width)
         self.category = nn.Embedding(sum(count + 2 for count in config.categories if count), config.width)
         self.blocks = nn.ModuleList(_block(config) for _ in range(config.layers))
         self.attend = config.attention.build(config.heads, config.width // config.heads)
+        self.correction = Linear(config.width, 1, bias=False) if config.correction else None
         self.pattern = Tap()
+        if self.correction is not None:
+            nn.init.zeros_(self.correction.weight)
         nn.init.normal_(self.category.weight, std=len(config.categories) ** -0.5)
 
     def encode(self, values: Float[Tensor, "row column"]) -> RowInputs:
@@ -110,6 +119,11 @@ class NCAModel(nn.Module):
         self, queries: Queries, keys: Rows, labels: Labels, mask: Mask | None = None
     ) -> Float[Tensor, "query label"]:
         """The mean label of the keys, weighted by attention: class probabilities, or numbers."""
+        if self.correction is not None:
+            return self.correction(queries) + self._attend(queries, keys, labels - self.correction(keys), mask)
+        return self._attend(queries, keys, labels, mask)
+
+    def _attend(self, queries: Queries, keys: Rows, labels: Labels, mask: Mask | None) -> Float[Tensor, "query label"]:
         q, k = self._heads(queries), self._heads(keys)
         v = labels.expand(1, self.config.heads, -1, -1)
         if not self.pattern.watched:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from regard.core.errors import ConfigError
@@ -15,6 +16,7 @@ from regard.tables.baselines import Baseline, installed_baselines
 from regard.tables.encode.cells import Cells
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.target import Classes
+from regard.tables.encode.text_scores import score_targets
 from regard.tables.fitting import FitSettings
 from regard.tables.problem import Problem
 from regard.tables.scores import class_scores, number_scores
@@ -47,7 +49,7 @@ def compare(
     progress: Callable[[str], None] = logger.info,
 ) -> tuple[str, list[ModelScore]]:
     """The metric and the score of every model, the best first; `baselines` are by default all that are installed."""
-    Columns.fit(problem.features, settings.feature_kinds(problem))  # refuse wrong kinds before the first fit
+    Columns.describe(problem.features, settings.feature_kinds(problem))  # refuse wrong kinds before the first fit
     if not 2 <= folds <= len(problem.target):
         raise ConfigError(f"--folds: must be at least 2 and at most the {len(problem.target):,} rows, not {folds}")
     truth = problem.target.to_numpy()
@@ -100,8 +102,11 @@ def _npt(problem: Problem, settings: FitSettings) -> FoldPredictions:
 def _baseline(problem: Problem, codes: np.ndarray, baseline: Baseline, settings: FitSettings) -> FoldPredictions:
     def predict(fold: Fold) -> np.ndarray:
         train = fold[0]
-        columns = Columns.fit(problem.features.iloc[train], settings.feature_kinds(problem))
-        cells, test = (columns.encode(problem.features.iloc[rows]) for rows in fold)
+        known = torch.from_numpy(np.asarray(codes[train], dtype=np.float64))
+        texts = score_targets([(known, int(codes.max()) + 1 if problem.classifies else 0)], torch.arange(len(train)))
+        features, kinds = problem.features, settings.feature_kinds(problem)
+        columns, cells = Columns.fit_encode(features.iloc[train], kinds, texts)
+        test = columns.encode(features.iloc[fold[1]])
         filled = ~np.isnan(cells.values).all(0)  # some baselines refuse empty columns
         cells = Cells(cells.values[:, filled], cells.category[filled], tuple(np.array(cells.names)[filled]))
         model, rows = baseline(cells, problem.classifies, settings.seed), test.values[:, filled]

@@ -1,5 +1,6 @@
 """Data checks: columns that may not be intended as features (identifiers, constants, empty), and unseen categories."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ MIN_ROWS = 50  # in fewer rows values are distinct by chance
 NEARLY_ALL = 0.9
 MIN_FRACTION = 0.8
 LIKELY = 0.2  # probability of an empty column above which nothing is reported
+FEW_SHAPES = 0.1  # of distinct texts that differ in more than digits
 MIN_DISTINCT = 10  # numbers: fewer may be codes among other categories
 
 
@@ -34,7 +36,7 @@ def _check_column(column: Column, cells: pd.Series) -> Iterator[str]:
         yield f"{column.name!r}: was empty in the training data; ignored"
     elif filled.empty:
         yield f"{column.name!r}: is empty"
-    elif column.kind == "category":
+    elif column.kind in ("category", "text"):
         yield from _check_categories(column, filled)
     elif column.kind == "number":
         yield from _check_numbers(column, filled)
@@ -62,17 +64,18 @@ def _unseen(column: Column, filled: pd.Series) -> Iterator[str]:
 
 
 def _check_categories(column: Column, filled: pd.Series) -> Iterator[str]:
-    yield from _unseen(column, filled)
+    if column.kind == "category":
+        yield from _unseen(column, filled)
     texts = filled.map(str)
     distinct = texts.unique().tolist()
     if len(distinct) == 1:
         yield _constant(column, filled)
     elif reason := _nearly_typed(texts):
         yield f"{column.name!r}: {reason}"
-    elif len(filled) > MIN_ROWS and len(distinct) > NEARLY_ALL * len(filled):
+    elif len(filled) > MIN_ROWS and len(distinct) > NEARLY_ALL * len(filled) and _like_identifiers(distinct):
         count = f"{len(distinct):,} of {len(filled):,} values are distinct"
         yield f"{column.name!r}: {count}, as in an identifier; drop it (--ignore) unless it is informative"
-    elif twins := _same_but_case(distinct):
+    elif column.kind == "category" and (twins := _same_but_case(distinct)):
         yield f"{column.name!r}: {' and '.join(map(repr, twins))} are two categories"
 
 
@@ -86,6 +89,14 @@ def _nearly_typed(texts: pd.Series) -> str:
     if like_dates(texts).mean() >= MIN_FRACTION and texts.str.replace(r"\d", "0", regex=True).nunique() > 1:
         return "looks like dates in several formats, read as text; write all dates as 2024-12-31"
     return ""
+
+
+def _like_identifiers(distinct: list[str]) -> bool:
+    """Whether texts mostly are of one word, or differ in their digits alone."""
+    shapes = {re.sub(r"\d+", "0", text) for text in distinct}
+    return (
+        len(shapes) <= FEW_SHAPES * len(distinct) or sum(" " in text.strip() for text in distinct) < len(distinct) / 2
+    )
 
 
 def _same_but_case(distinct: list[str]) -> list[str]:

@@ -11,6 +11,7 @@ from regard.core.machine import seed_for
 from regard.tables.encode.cells import read_categories, read_codes
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.table import EncodedTable
+from regard.tables.encode.text_scores import score_targets
 from regard.tables.problem import Problem, read_problem
 
 MIN_ROWS = 20  # with fewer, a validation loss would be noise
@@ -28,16 +29,21 @@ class TableFile:
 
     def tables(self) -> tuple[EncodedTable, EncodedTable]:
         """Training and held-out rows."""
+        return self.fit()[1:]
+
+    def fit(self) -> tuple[Columns, EncodedTable, EncodedTable]:
+        """The columns, the training and the held-out rows."""
         problem = read_problem(Path(self.file), self.target)
         rows = len(problem.target)
         if rows < MIN_ROWS:
             raise UserError(f"{self.file}: {rows} rows with a {self.target!r} are too few to train and validate")
-        cells = Columns.fit(problem.features).encode(problem.features)
         target, classes = _encode_target(problem)
-        table = EncodedTable(torch.from_numpy(cells.values), torch.from_numpy(cells.category), target, classes)
         order = torch.randperm(rows, generator=torch.Generator().manual_seed(seed_for("held out", rows)))
-        held_out = min(rows - 1, max(1, round(self.valid_share * rows)))
-        return table.take(order[held_out:]), table.take(order[:held_out])
+        count = min(rows - 1, max(1, round(self.valid_share * rows)))
+        held_out, known = order[:count], order[count:]
+        columns, cells = Columns.fit_encode(problem.features, None, score_targets([(target, classes)], known))
+        table = EncodedTable(torch.from_numpy(cells.values), torch.from_numpy(cells.category), target, classes)
+        return columns, table.take(known), table.take(held_out)
 
 
 def _encode_target(problem: Problem) -> tuple[Tensor, int]:

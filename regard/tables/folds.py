@@ -24,3 +24,17 @@ def split_folds(table: EncodedTable, count: int, seed: int, most: int) -> list[t
         some = torch.linspace(0, len(held_out) - 1, min(len(held_out), most)).round().long()
         folds.append((table.take((fold_of[same] != fold).nonzero()[:, 0]), table.take(held_out[some])))
     return folds
+
+
+def hold_out(table: EncodedTable, count: int, seed: int) -> tuple[EncodedTable, EncodedTable]:
+    """One split of a large table into training rows and about `count` held-out ones; equal rows stay together."""
+    generator = torch.Generator().manual_seed(seed_for("hold out", seed))
+    # Equal rows have equal sums of their cells with random weights, and others hardly ever; sorting rows would be slow.
+    factors = torch.randn(table.values.shape[1] + 1, dtype=torch.double, generator=generator)
+    sums = table.target.double() * factors[-1]
+    for cells, factor in zip(table.values.unbind(1), factors.tolist(), strict=False):
+        sums = sums + cells.double().nan_to_num(nan=1e9) * factor
+    rows, same = torch.unique(sums, return_inverse=True)
+    share = count / len(table.values)
+    chosen = (torch.rand(len(rows), generator=generator) < share)[same]
+    return table.take((~chosen).nonzero()[:, 0]), table.take(chosen.nonzero()[:, 0])

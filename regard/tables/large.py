@@ -15,13 +15,13 @@ from regard.models.in_context import InContextModel
 from regard.tables.calibrate import fit_temperature
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import Ensemble
-from regard.tables.folds import split_folds
+from regard.tables.folds import hold_out
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.learned_keys import LearnedKeysPredictor, train_learned_keys
 from regard.tables.predictor import Predictor
 from regard.train import DivergedError
 
-MIN_FOLDS = 8
+HELD_OUT = 0.125  # fraction of the rows
 MAX_HELD_OUT = 2000  # rows: more would take time and tell the same
 TRIAL_MEMBERS = 2  # for held-out rows
 PREDICTION_TIME = 0.35  # fraction of the time limit that the passes of the network over the table may take
@@ -33,8 +33,7 @@ TOLERANCE = 1.003  # of the least loss: within it the more even weights are safe
 def auto_large(model: InContextModel, table: EncodedTable, members: int, seed: int, seconds: float) -> Ensemble:
     """The pre-trained network and learned keys; only one of them if it does not gain from the other."""
     began = time.monotonic()
-    count = max(MIN_FOLDS, len(table.values) // MAX_HELD_OUT)
-    rest, held_out = split_folds(table, count, seed, MAX_HELD_OUT)[0]
+    rest, held_out = hold_out(table, min(MAX_HELD_OUT, int(HELD_OUT * len(table.values))), seed)
     # Rows that choose the keys' weights would flatter them in the comparison with the network, so others decide it.
     chooses, decides = (held_out.take(torch.arange(half, len(held_out.target), 2)) for half in range(2))
     by_network, one_pass = _timed(InContextPredictor(model, rest, Members(TRIAL_MEMBERS), seed), decides)

@@ -11,7 +11,7 @@ import pandas as pd
 from regard.core.errors import ConfigError, UserError
 from regard.data.tables.files import read_table
 from regard.tables.encode.cells import ROW, as_label, read_numbers
-from regard.tables.encode.column import Column
+from regard.tables.encode.column import infer_kind
 from regard.tables.encode.columns import nearest
 from regard.tables.encode.frames import errors_in
 
@@ -70,11 +70,11 @@ def _infer_task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> t
         return task == "classify", f"--task {task}"
     if kind is not None:
         return kind == "category", f"--kind {cells.name}={kind}"
-    inferred = Column.fit(cells).kind
+    inferred = infer_kind(cells)
     distinct = cells.nunique()
     if inferred == "date":
         raise UserError(f"{path}: {cells.name!r} holds dates; convert them to days, or pass --task classify")
-    if inferred == "category":
+    if inferred in ("category", "text"):
         if len(cells) > 50 and distinct > 0.5 * len(cells):
             if reason := _nearly_numeric(cells):
                 raise UserError(f"{path}: {cells.name!r}: {reason}; clear such cells to drop their rows")

@@ -1,7 +1,6 @@
 """Learned keys: inputs against SciPy and NumPy, predictions against the rows' own labels, and learning."""
 
 import numpy as np
-import pytest
 import torch
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
@@ -11,7 +10,7 @@ from regard.parts.periodic import NumberInputs
 from regard.tables.encode.table import EncodedTable
 from regard.tables.large import best_weights
 from regard.tables.network import learned_keys
-from regard.tables.network.learned_keys import LearnedKeysPredictor, train_learned_keys
+from regard.tables.network.learned_keys import LearnedKeysPredictor, embed_rows, train_learned_keys
 
 
 def rings(rows: int, seed: int = 0) -> EncodedTable:
@@ -51,23 +50,37 @@ def test_unseen_and_missing_categories_have_codes_of_their_own():
     assert model.encode(values).codes.tolist() == [[0, 6], [2, 7], [4, 8], [3, 8]]
 
 
-@pytest.mark.parametrize("classes", [0, 3])
-def test_predictions_are_the_labels_weighted_by_attention(classes):
+def random_table(classes: int) -> EncodedTable:
+    target = torch.randint(0, 3, (50,)).float() if classes else 5 + 3 * torch.randn(50).double()
+    return EncodedTable(torch.randn(50, 4), torch.zeros(4, dtype=torch.bool), target, classes)
+
+
+def test_probabilities_are_the_labels_weighted_by_attention():
     torch.manual_seed(0)
-    target = torch.randint(0, 3, (50,)).float() if classes else torch.randn(50).double()
-    table = EncodedTable(torch.randn(50, 4), torch.zeros(4, dtype=torch.bool), target, classes)
+    table = random_table(3)
     predictor = LearnedKeysPredictor(NCA(categories=(0,) * 4, width=16, hidden=16).build(), table, seed=0)
     queries = torch.randn(7, 4)
-    weights, predicted = predictor.row_weights(queries), predictor.predict(queries)
+    weights = predictor.row_weights(queries)
     torch.testing.assert_close(weights.sum(1), torch.ones(7))
-    if classes:
-        by_hand = weights @ torch.nn.functional.one_hot(target.long(), 3).float()
-        torch.testing.assert_close(predicted, by_hand, atol=2e-4, rtol=0)
-    else:
-        torch.testing.assert_close(predicted[:, 0], weights.double() @ target, atol=1e-5, rtol=0)
-        below = (weights[:, None].double() * (target <= predicted[:, 1:, None])).sum(-1)
-        levels = torch.arange(1, 34) / 34
-        assert (below >= levels - 1e-6).all(), "a quantile has at least its share of the weight below"
+    by_hand = weights @ torch.nn.functional.one_hot(table.target.long(), 3).float()
+    torch.testing.assert_close(predictor.predict(queries), by_hand, atol=2e-4, rtol=0)
+
+
+def test_numbers_are_those_of_the_keys_corrected_for_the_difference_from_the_query():
+    torch.manual_seed(0)
+    table = random_table(0)
+    model = NCA(categories=(0,) * 4, width=16, hidden=16, correction=True).build()
+    torch.nn.init.normal_(model.correction.weight)
+    model.label_std.fill_(3.0)
+    predictor = LearnedKeysPredictor(model, table, seed=0)
+    queries = torch.randn(7, 4)
+    weights, predicted = predictor.row_weights(queries).double(), predictor.predict(queries)
+    slope = model.correction.weight[0].detach()
+    differences = embed_rows(model, queries)[:, None] - embed_rows(model, table.values)
+    corrected = table.target + 3.0 * (differences @ slope).double()
+    torch.testing.assert_close(predicted[:, 0], (weights * corrected).sum(1), atol=1e-4, rtol=0)
+    below = (weights[:, None] * (corrected[:, None] <= predicted[:, 1:, None] + 1e-4)).sum(-1)
+    assert (below >= torch.arange(1, 34) / 34 - 1e-6).all(), "a quantile has at least its share of the weight below"
 
 
 def test_prediction_in_pieces_is_the_same(monkeypatch):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from regard.tables.encode.table import EncodedTable
-from regard.tables.folds import split_folds
+from regard.tables.folds import hold_out, split_folds
 
 
 @given(some.integers(30, 200), some.integers(0, 4), some.integers(2, 60), some.integers(0, 99))
@@ -31,3 +31,15 @@ def test_every_class_is_held_out_in_turn() -> None:
     for rest, held_out in split_folds(table, 5, 0, 1000):
         assert torch.bincount(held_out.target.long()).tolist() == [5, 5, 5, 5]
         assert len(rest.target) == 80
+
+
+def test_equal_rows_of_a_large_table_are_held_out_together():
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randint(0, 4, (3000, 4), generator=generator).float()
+    values[::7, 2] = torch.nan
+    table = EncodedTable(values, torch.zeros(4, dtype=torch.bool), values[:, 0].clone(), 4)
+    rest, held_out = hold_out(table, 600, seed=0)
+    assert len(rest.values) + len(held_out.values) == 3000
+    assert 300 < len(held_out.values) < 900
+    kept, held = ({tuple(row) for row in part.values.nan_to_num(nan=9.0).tolist()} for part in (rest, held_out))
+    assert not kept & held

@@ -4,8 +4,8 @@ Kinds are inferred from the cells, reported (`table`), and can be set by name. C
 table may hold them in another order and have more columns.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -14,8 +14,9 @@ from jaxtyping import Float
 
 from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.encode.cells import Cells
-from regard.tables.encode.column import Column, ColumnKind
+from regard.tables.encode.column import Column, ColumnKind, Parts
 from regard.tables.encode.frames import as_frame, has_names
+from regard.tables.encode.text import TextTargets
 
 
 @dataclass(frozen=True)
@@ -24,32 +25,37 @@ class Columns:
     named: bool = True  # whether columns are matched by name rather than by position
 
     @classmethod
-    def fit(cls, frame: pd.DataFrame, kinds: Mapping[str, str] | None = None) -> "Columns":
-        """The columns of a table; `kinds` sets the kinds of some by name."""
-        frame, kinds = as_frame(frame), kinds or {}
-        names = _names(frame)
-        for name, kind in kinds.items():
-            if name not in names:
-                raise ConfigError(f"kinds: there is no column {name!r}; {nearest(name, names)}")
-            if kind not in get_args(ColumnKind):
-                raise ConfigError(f"kinds: {name!r} cannot be {kind!r}; known: {', '.join(get_args(ColumnKind))}")
-        columns = [
-            Column.fit(frame.iloc[:, place].rename(name), cast(ColumnKind | None, kinds.get(name)))
-            for place, name in enumerate(names)
-        ]
-        return cls(tuple(columns), has_names(frame))
+    def fit(
+        cls, frame: pd.DataFrame, kinds: Mapping[str, str] | None = None, targets: TextTargets | None = None
+    ) -> "Columns":
+        """The columns of a table; `kinds` sets the kinds of some by name, and text learns from the targets."""
+        frame = as_frame(frame)
+        return cls(tuple(Column.fit(*each, targets) for each in _with_kinds(frame, kinds or {})), has_names(frame))
+
+    @classmethod
+    def describe(cls, frame: pd.DataFrame, kinds: Mapping[str, str] | None = None) -> "Columns":
+        """The columns of a table to be shown, or to be refused: text is not read, and nothing can be encoded."""
+        frame = as_frame(frame)
+        return cls(tuple(Column.describe(*each) for each in _with_kinds(frame, kinds or {})), has_names(frame))
+
+    @classmethod
+    def fit_encode(
+        cls, frame: pd.DataFrame, kinds: Mapping[str, str] | None, targets: TextTargets | None
+    ) -> tuple["Columns", Cells]:
+        """The columns of a table and its encoded cells: training rows, whose text is encoded out of sample."""
+        frame = as_frame(frame)
+        fitted = [Column.fit_encode(*each, targets) for each in _with_kinds(frame, kinds or {})]
+        columns = cls(tuple(column for column, _ in fitted), has_names(frame))
+        return columns, columns._join(parts for _, parts in fitted)
 
     def encode(self, frame: pd.DataFrame, estimator: str = "NPT") -> Cells:
         """The encoded cells of a table with these columns; errors name the `estimator` that expects them."""
-        names: list[str] = []
-        category: list[bool] = []
-        values: list[Float[np.ndarray, " row"]] = []
-        for column, cells in self.match(as_frame(frame), estimator):
-            parts = column.encode(cells)
-            names += parts
-            values += parts.values()
-            category += [column.kind == "category"] * len(parts)
-        return Cells(np.stack(values, axis=1).astype(np.float32), np.array(category), tuple(names))
+        return self._join(column.encode(cells) for column, cells in self.match(as_frame(frame), estimator))
+
+    def _join(self, columns: Iterable[Parts]) -> Cells:
+        joined = {(place, name): part for place, parts in enumerate(columns) for name, part in parts.items()}
+        values = np.stack(list(joined.values()), axis=1).astype(np.float32)
+        return Cells(values, np.array(self.is_category), tuple(name for _, name in joined))
 
     def decode(self, values: Float[np.ndarray, "row cell"]) -> pd.DataFrame:
         """Cells for people to read, from the numbers of `encode`."""
@@ -69,14 +75,14 @@ class Columns:
     @property
     def is_category(self) -> list[bool]:
         """For each number of `encode`, whether it is the code of a category."""
-        return [column.kind == "category" for column in self.columns for _ in range(column.width)]
+        return [each for column in self.columns for each in column.is_category]
 
     def table(self) -> list[tuple[str, str, str, str]]:
         """Name, kind, fraction of filled cells and a summary of each column, to be shown."""
         return [(column.name, column.kind, f"{column.filled:.0%}", column.summary) for column in self.columns]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"named": self.named, "columns": [asdict(column) for column in self.columns]}
+        return {"named": self.named, "columns": [column.to_dict() for column in self.columns]}
 
     def match(self, frame: pd.DataFrame, estimator: str = "NPT") -> list[tuple[Column, pd.Series]]:
         """Each column with its cells: by name if both sides have names, otherwise by position."""
@@ -94,6 +100,20 @@ class Columns:
         missing = pd.Series(np.nan, index=frame.index)  # a column that was empty in training may be absent
         cells = [frame.iloc[:, places[one.name]] if one.name in places else missing for one in self.columns]
         return [(column, each.rename(column.name)) for column, each in zip(self.columns, cells, strict=True)]
+
+
+def _with_kinds(frame: pd.DataFrame, kinds: Mapping[str, str]) -> list[tuple[pd.Series, ColumnKind | None]]:
+    """The columns of a frame, each with its kind if that is set."""
+    names = _names(frame)
+    for name, kind in kinds.items():
+        if name not in names:
+            raise ConfigError(f"kinds: there is no column {name!r}; {nearest(name, names)}")
+        if kind not in get_args(ColumnKind):
+            raise ConfigError(f"kinds: {name!r} cannot be {kind!r}; known: {', '.join(get_args(ColumnKind))}")
+    return [
+        (frame.iloc[:, place].rename(name), cast(ColumnKind | None, kinds.get(name)))
+        for place, name in enumerate(names)
+    ]
 
 
 def name_features(estimator: Any, columns: Columns) -> None:

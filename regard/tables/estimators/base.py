@@ -20,6 +20,7 @@ from regard.tables.encode.frames import as_frame
 from regard.tables.encode.sample_weight import repeat_rows
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import target_names
+from regard.tables.encode.text_scores import score_targets
 from regard.tables.explain import ROWS_PER_PASS, Evidence, column_weights
 from regard.tables.modes import auto, in_context
 from regard.tables.network.pretrained import pretrained_model
@@ -45,7 +46,7 @@ class TableEstimator(BaseEstimator):
     weights
         Run folder of `regard pretrain tables` to use instead of the shipped weights.
     kinds
-        Kinds of columns by name (number, category, date) where inference is wrong.
+        Kinds of columns by name (number, category, date, text) where inference is wrong.
     transductive
         In mode `scratch`, learn from rows without a target too: `fit(X, y, unlabelled=…)`.
     """
@@ -77,13 +78,13 @@ class TableEstimator(BaseEstimator):
         frame = as_frame(X)
         if len(frame) != len(targets[0][0]):
             raise ConfigError(f"inconsistent numbers of samples: X has {len(frame)} rows and y {len(targets[0][0])}")
-        self.columns_ = Columns.fit(frame, self.kinds)
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.rows_ = repeat_rows(len(frame), sample_weight, self.seed_)
+        with threads(self.n_jobs):
+            self.columns_, cells = Columns.fit_encode(frame, self.kinds, score_targets(targets, self.rows_))
         self.n_features_in_ = frame.shape[1]
         name_features(self, self.columns_)
         self.target_names_ = target_names(y, len(targets))
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.rows_ = repeat_rows(len(frame), sample_weight, self.seed_)
-        cells = self.columns_.encode(frame)
         values, category = torch.from_numpy(cells.values)[self.rows_], torch.from_numpy(cells.category)
         self.tables_ = [EncodedTable(values, category, target[self.rows_], classes) for target, classes in targets]
         more = None if unlabelled is None else self._encode(unlabelled)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from regard.core.errors import ConfigError
-from regard.tables.encode.cells import EPOCH, as_label, read_codes
+from regard.tables.encode.cells import EPOCH, as_label
 from regard.tables.encode.column import Column
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
@@ -25,15 +25,16 @@ from regard.tables.network.pretrained import pretrained_model
 from regard.tables.threads import threads
 
 MAX_CATEGORIES = 100  # of a column, the most frequent ones, that can be imputed
-DATE_RANGE = [(pd.Timestamp(f"{year:04}-01-01") - EPOCH).days for year in (1, 9999)]  # as in datetime.datetime
+DATE_RANGE = [(pd.Timestamp(day) - EPOCH).days for day in ("0001-01-01", "9999-12-31")]  # as in datetime.datetime
+LABELLED = ("category", "text")  # kinds whose cells are imputed by the most probable of those that were seen
 MAX_PREDICTORS = 4  # that are cached: each holds the encoded table
 
 
 class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills the missing cells of every column from the other cells of the row and from the rows of `fit`.
 
-    A number is imputed by its mean, a category by the most probable one. Other cells and all types are unchanged. A
-    column that was empty in `fit` stays empty.
+    A number is imputed by its mean, a category or a text by the most probable one. Other cells and all types are
+    unchanged. A column that was empty in `fit` stays empty.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     weights
         Run folder of `regard pretrain tables` to use instead of the shipped weights.
     kinds
-        Kinds of columns by name (number, category, date) where inference is wrong.
+        Kinds of columns by name (number, category, date, text) where inference is wrong.
     """
 
     def __init__(
@@ -65,13 +66,13 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.members < 1:
             raise ConfigError(f"members: must be at least 1, not {self.members}")
         frame = as_frame(X)
-        self.columns_ = Columns.fit(frame, self.kinds)
+        self.columns_, cells = Columns.fit_encode(frame, self.kinds, None)
         self.n_features_in_ = frame.shape[1]
         name_features(self, self.columns_)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.values_ = torch.from_numpy(self.columns_.encode(frame).values)
+        self.values_ = torch.from_numpy(cells.values)
         self.labels_ = [
-            _labels(column, frame.iloc[:, place]) if column.kind == "category" else np.empty(0, dtype=object)
+            _labels(column, frame.iloc[:, place]) if column.kind in LABELLED else np.empty(0, dtype=object)
             for place, column in enumerate(self.columns_.columns)
         ]
         with torch.random.fork_rng(devices=[]):  # leave the caller's random state alone
@@ -101,7 +102,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         others = [cell for cell in range(values.shape[1]) if cell not in target]
         known = self.values_[:, target[0]]
         known = known[~known.isnan()]
-        is_category = self.columns_.columns[place].kind == "category"
+        is_category = self.columns_.columns[place].kind in LABELLED
         if not others or known.unique().numel() == 1:  # no features, or a constant
             constant = known.mode().values if is_category else known.double().mean()
             imputed = constant.expand(len(values)).double().numpy()
@@ -115,10 +116,10 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if place not in self._predictors:
             column = self.columns_.positions()[place]
             others = [cell for cell in range(self.values_.shape[1]) if cell not in column]
-            is_category = self.columns_.is_category
-            category, target = torch.tensor(is_category)[others], self.values_[:, column[0]].double()
+            category = torch.tensor(self.columns_.is_category)[others]
+            target = self.values_[:, column[0]].double()
             classes = 0
-            if is_category[column[0]]:
+            if self.columns_.columns[place].kind in LABELLED:
                 frequent = self._frequent(place)
                 known = torch.isin(target, frequent.double())
                 classes = len(frequent)
@@ -161,7 +162,7 @@ def _labels(column: Column, cells: pd.Series) -> np.ndarray:
     """The categories by code, as the table itself spells them."""
     labels = np.array([*column.categories, None], dtype=object)[:-1]
     filled = cells.dropna()
-    codes = read_codes(filled, column.categories).astype(int)
+    codes = column.encode(filled)[column.name].astype(int)
     for code, place in zip(*np.unique(codes, return_index=True), strict=True):
         labels[code] = filled.iloc[place]
     return labels

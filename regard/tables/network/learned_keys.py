@@ -8,6 +8,7 @@ which rows decided; of a numeric target they give the whole distribution.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -31,7 +32,7 @@ MAX_STEPS = 4000
 EVALUATIONS = 12  # on held-out rows
 MAX_HELD_OUT_ROWS = 2000  # of an evaluation
 MAX_EVALUATION_KEYS = 16_384
-MAX_KEYS = 131_072  # at prediction; a larger table is sampled
+MAX_KEYS = 65_536  # at prediction; a larger table is sampled
 MAX_CATEGORIES = 20_000  # of a column; rarer ones count as never seen
 PATTERN = 2**24  # weights that are computed at once, which bounds memory
 ROWS_PER_PASS = 8192  # of the encoder
@@ -52,30 +53,44 @@ class LearnedKeysPredictor:
         """The keys can be computed again."""
         return {**self.__dict__, "_keys": None}
 
+    @torch.inference_mode()
     def predict(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row prediction"]:
         """The probability of each class; or the mean and the quantiles of a number."""
         labels = self.table.target[self.key_rows]
         if self.table.classes:
-            attended = torch.cat([part @ _one_hot(labels, self.table.classes) for part in self._weights(values)])
+            attended = torch.cat([part @ _one_hot(labels, self.table.classes) for part, _ in self._weights(values)])
             return smooth_probabilities(attended, self.table.classes)
-        return torch.cat([_distribution(part.double(), labels.double()) for part in self._weights(values)])
+        parts = [self._distribution(weights, queries, labels) for weights, queries in self._weights(values)]
+        return torch.cat(parts)
 
+    def _distribution(self, weights: Tensor, queries: Tensor, numbers: Float[Tensor, " key"]) -> Tensor:
+        """The mean and the quantiles of the keys' numbers, corrected for the difference between query and key."""
+        correction = self.model.correction
+        assert correction is not None, "keys of a numeric target are trained with a correction"
+        std = self.model.label_std.double()
+        numbers = numbers.double() - std * correction(self._key_rows())[:, 0]
+        return _quantiles(weights.double(), numbers) + std * correction(queries).double()
+
+    @torch.inference_mode()
     def row_weights(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row context"]:
         """Attention on each training row."""
         weights = torch.zeros(len(values), len(self.table.values))
-        weights[:, self.key_rows] = torch.cat(list(self._weights(values)))
+        weights[:, self.key_rows] = torch.cat([part for part, _ in self._weights(values)])
         return weights
 
-    @torch.inference_mode()
-    def _weights(self, values: Float[Tensor, "row column"]) -> Iterator[Float[Tensor, "row key"]]:
-        """The weights of all keys, for some query rows at a time."""
+    def _weights(self, values: Float[Tensor, "row column"]) -> Iterator[tuple[Tensor, Tensor]]:
+        """The weights of all keys for some query rows at a time, and these rows as the encoder has them."""
+        keys = self._key_rows()
+        nothing = torch.zeros(len(keys), 1)
+        for queries in embed_rows(self.model, values).split(max(1, PATTERN // len(keys))):
+            with listen(self.model) as heard:
+                self.model(queries, keys, nothing)
+            yield heard["pattern"][0].mean(0), queries
+
+    def _key_rows(self) -> Float[Tensor, "key width"]:
         if self._keys is None:
             self._keys = embed_rows(self.model, self.table.values[self.key_rows])
-        nothing = torch.zeros(len(self._keys), 1)
-        for part in embed_rows(self.model, values).split(max(1, PATTERN // len(self._keys))):
-            with listen(self.model) as heard:
-                self.model(part, self._keys, nothing)
-            yield heard["pattern"][0].mean(0)
+        return self._keys
 
 
 @torch.inference_mode()
@@ -87,7 +102,7 @@ def _one_hot(target: Float[Tensor, " row"], classes: int) -> Float[Tensor, "row 
     return F.one_hot(target.long(), classes).float()
 
 
-def _distribution(weights: Float[Tensor, "row key"], numbers: Float[Tensor, " key"]) -> Float[Tensor, "row prediction"]:
+def _quantiles(weights: Float[Tensor, "row key"], numbers: Float[Tensor, " key"]) -> Float[Tensor, "row prediction"]:
     """The mean and the quantiles of numbers with these weights."""
     order = numbers.argsort()
     cumulative = weights[:, order].cumsum(1)
@@ -161,8 +176,7 @@ class KeyBatches:
 
     def batch(self, step: int) -> KeyBatch:
         epoch, place = divmod(step, self.steps_per_epoch)
-        generator = torch.Generator().manual_seed(seed_for("keys", self.seed, epoch))
-        order = torch.randperm(len(self.rows), generator=generator)
+        order = _order(len(self.rows), seed_for("keys", self.seed, epoch))
         return self._batch(
             self.rows.take(chosen := order[place :: self.steps_per_epoch][:BATCH_ROWS]), self.labels[chosen]
         )
@@ -183,8 +197,10 @@ def train_learned_keys(table: EncodedTable, held_out: EncodedTable, seconds: flo
     """An encoder trained on a table for so many seconds, with the weights that were best on the held-out rows."""
     began = time.monotonic()
     torch.manual_seed(seed_for("learned keys", seed))
-    model = NCA(categories=_categories(table)).build()
+    model = NCA(categories=_categories(table), correction=not table.classes).build()
     model.inputs.fit(table.values[:, ~table.category])
+    if not table.classes:
+        model.label_std.copy_(_std(table))
     rows, others = model.encode(table.values), model.encode(held_out.values)
     batches = KeyBatches(rows, _labels(table, table), others, _labels(held_out, table), seed)
     objective = LearnedKeysObjective(table.classes)
@@ -222,8 +238,11 @@ def _labels(rows: EncodedTable, table: EncodedTable) -> Float[Tensor, "row label
     """One-hot classes, or numbers standardised as those of the table."""
     if table.classes:
         return _one_hot(rows.target, table.classes)
-    mean, std = table.target.mean(), table.target.std(correction=0)
-    return ((rows.target - mean) / std.clamp(min=1e-30)).float()[:, None]
+    return ((rows.target - table.target.mean()) / _std(table)).float()[:, None]
+
+
+def _std(table: EncodedTable) -> Tensor:
+    return table.target.std(correction=0).clamp(min=1e-30)
 
 
 def _categories(table: EncodedTable) -> tuple[int, ...]:
@@ -231,6 +250,12 @@ def _categories(table: EncodedTable) -> tuple[int, ...]:
     return tuple(
         min(MAX_CATEGORIES, int(count)) if category else 0 for count, category in zip(most, table.category, strict=True)
     )
+
+
+@lru_cache(maxsize=2)
+def _order(count: int, seed: int) -> Int[Tensor, " row"]:
+    """The rows of an epoch in random order, drawn once for all of its batches."""
+    return torch.randperm(count, generator=torch.Generator().manual_seed(seed))
 
 
 def _sample(count: int, most: int, seed: int) -> Int[Tensor, " row"]:

@@ -1,6 +1,7 @@
 """Loading the columns of a fitted table, and checking its cells against them."""
 
 from collections import Counter
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import cast, get_args
 
@@ -13,9 +14,13 @@ from regard.core.files import read_json
 from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.column import Column, ColumnKind
 from regard.tables.encode.columns import Columns
+from regard.tables.encode.ngrams import BUCKETS
+from regard.tables.encode.text import SHOWN, TextEncoder, sort_texts
 from regard.tables.persist.schema import Section, Tensors, shown
 
 MAX_COLUMNS = 1_000_000
+MAX_WEIGHT = 1e9  # of an n-gram in a score
+MAX_NUMBERS = 1000  # that a text is encoded in
 MAX_DAYS = 10_000_000  # of a date from 1970
 
 
@@ -63,10 +68,16 @@ def _read_column(section: Section) -> Column:
         summary=section.text("summary"),
         has_time=section.boolean("has_time"),
         timezone=section.text("timezone", 100),
+        repeats=section.boolean("repeats"),
     )
     section.done()
-    if bool(column.categories) != (kind == "category" and column.filled > 0):
-        raise section.error("categories", f"must {'not ' if kind == 'category' else ''}be empty in a column of {kind}")
+    labelled = kind in ("category", "text")
+    if bool(column.categories) != (labelled and column.filled > 0):
+        raise section.error("categories", f"must {'not ' if labelled else ''}be empty in a column of {kind}")
+    if kind == "text":
+        _check_texts(section, column)
+    elif column.repeats:
+        raise section.error("repeats", "is for text")
     if kind != "date" and (column.has_time or column.timezone):
         raise section.error("has_time", "and timezone are for dates")
     if column.timezone:
@@ -75,6 +86,47 @@ def _read_column(section: Section) -> Column:
         except Exception:  # whatever pandas, zoneinfo or the file system say
             raise section.error("timezone", f"{shown(column.timezone)} is unknown") from None
     return column
+
+
+def _check_texts(section: Section, column: Column) -> None:
+    for number, text in enumerate(column.categories):
+        if not isinstance(text, str) or len(text) > SHOWN:
+            raise section.error(f"categories[{number}]", f"must be text of at most {SHOWN} characters")
+    if sort_texts(column.categories) != column.categories:  # type: ignore[arg-type]
+        raise section.error("categories", "must be distinct texts, the shortest first")
+
+
+def encoder_tensors(columns: Columns) -> dict[str, Tensor]:
+    """The encoders of text as tensors."""
+    encoders = {place: one.encoder for place, one in enumerate(columns.columns) if one.encoder is not None}
+    return {
+        f"text.{place}.{one.name}": torch.from_numpy(getattr(encoder, one.name))
+        for place, encoder in encoders.items()
+        for one in fields(encoder)
+    }
+
+
+def read_encoders(table: Tensors, columns: Columns) -> Columns:
+    """The columns with the encoders of text."""
+    complete = list(columns.columns)
+    for place, column in enumerate(complete):
+        if column.kind == "text" and column.filled:
+            complete[place] = replace(column, encoder=_read_encoder(table, f"text.{place}."))
+    return replace(columns, columns=tuple(complete))
+
+
+def _read_encoder(table: Tensors, prefix: str) -> TextEncoder:
+    buckets = table.integers(f"{prefix}buckets", (None,), 2 * BUCKETS)
+    if not (buckets.diff() > 0).all():
+        raise table.error(f"{prefix}buckets", "must ascend")
+    count = len(buckets)
+    idf = table.numbers(f"{prefix}idf", torch.float32, (count,), 0, 1e3)
+    projection = table.numbers(f"{prefix}projection", torch.float32, (count, None), -MAX_WEIGHT, MAX_WEIGHT)
+    width = projection.shape[1]
+    if width > MAX_NUMBERS:
+        raise table.error(f"{prefix}projection", f"must have at most {MAX_NUMBERS} columns, not {width}")
+    offset = table.numbers(f"{prefix}offset", torch.float32, (width,), -MAX_WEIGHT, MAX_WEIGHT)
+    return TextEncoder(buckets.numpy(), idf.numpy(), projection.numpy(), offset.numpy())
 
 
 def check_cells(table: Tensors, columns: Columns) -> Tensor:
@@ -87,6 +139,15 @@ def check_cells(table: Tensors, columns: Columns) -> Tensor:
             wrong = (known < 0) | (known > len(column.categories)) | (known != known.round())
             if wrong.any():
                 raise table.error("values", f"column {shown(column.name)} holds codes of no category")
+        elif column.kind == "text":
+            _check_positions(table, column, cells[:, 0])
         elif column.kind == "date" and (known.abs() > MAX_DAYS).any():
             raise table.error("values", f"column {shown(column.name)} holds dates out of range")
     return values
+
+
+def _check_positions(table: Tensors, column: Column, positions: Tensor) -> None:
+    """Training rows hold texts that are known: whole positions among them."""
+    known = positions[~positions.isnan()]
+    if ((known < 0) | (known >= max(1, len(column.categories))) | (known != known.round())).any():
+        raise table.error("values", f"column {shown(column.name)} holds positions of no text")

@@ -21,7 +21,7 @@ from regard.tables.estimators.base import Mode
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
-from regard.tables.persist.columns import check_cells, read_columns
+from regard.tables.persist.columns import check_cells, read_columns, read_encoders
 from regard.tables.persist.predictors import MAX_MEMBERS, MAX_SEED, Estimator, build_model, read_predictor
 from regard.tables.persist.schema import Section, Tensors, shown
 
@@ -55,6 +55,7 @@ def load(path: Path) -> Estimator | NPTImputer:
     read_scores(config)
     columns, labels = read_columns(path / COLUMNS, imputer=kind == "NPTImputer")
     table = Tensors(path / TABLE, _load_tensors(path / TABLE))
+    columns = read_encoders(table, columns)
     weights = _load_tensors(path / WEIGHTS)
     if kind == "NPTImputer":
         imputer = NPTImputer(**_settings(config.section("settings"), columns))

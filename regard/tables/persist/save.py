@@ -20,6 +20,7 @@ from regard.tables.ensemble import Ensemble
 from regard.tables.network.in_context import InContextPredictor
 from regard.tables.network.learned_keys import LearnedKeysPredictor
 from regard.tables.network.scratch import NPTPredictor
+from regard.tables.persist.columns import encoder_tensors
 
 Estimator = Any  # fitted: it calls this module, which therefore does not import its class
 SCRATCH = ("cells", "mean", "std")  # tensors of a standardised table
@@ -31,6 +32,7 @@ def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Ma
     weights: dict[str, Tensor] = {}
     first = estimator.tables_[0]
     table = {"values": first.values, "category": first.category, "rows": estimator.rows_}
+    table.update(encoder_tensors(estimator.columns_))
     table.update({f"target.{number}": one.target for number, one in enumerate(estimator.tables_)})
     model = [_describe(number, one, weights, table) for number, one in enumerate(estimator.predictors_)]
     targets = zip(estimator.target_names_, _labels(estimator), strict=True)
@@ -57,7 +59,7 @@ def save_imputer(imputer: Estimator, path: Path, *, overwrite: bool = False) -> 
     columns = {**imputer.columns_.to_dict(), "labels": labels}
     with RunFolder(path).open(overwrite=overwrite) as folder:
         folder.write_weights(imputer.model_.state_dict())
-        tensors.save(path / TABLE, {"values": imputer.values_})
+        tensors.save(path / TABLE, {"values": imputer.values_, **encoder_tensors(imputer.columns_)})
         write_text(path / COLUMNS, json.dumps(columns, indent=1, ensure_ascii=False))
         folder.write_config({
             "regard": VERSION,

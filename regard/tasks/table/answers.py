@@ -9,7 +9,6 @@ import torch
 from regard.core.errors import UserError
 from regard.store.loaded import read_part
 from regard.tables.encode.cells import read_categories
-from regard.tables.encode.columns import Columns
 from regard.tables.file import TableFile
 from regard.tables.network.masking import StandardisedTable
 from regard.tables.network.scratch import MAX_BATCH_CELLS, MIN_BATCH_ROWS, NPTPredictor
@@ -27,10 +26,11 @@ def predict_rows(run: Run, rows: Any) -> np.ndarray:
     """The class or number of each row; the training rows are read again from the table's own file."""
     data: TableFile = read_part(run.path, TableFile, "data")
     problem = read_problem(Path(data.file), data.target)
-    table = StandardisedTable.fit(data.tables()[0])
+    columns, known, _ = data.fit()
+    table = StandardisedTable.fit(known)
     context = torch.arange(min(len(table.cells), 2 * rows_of_a_step(table, len(table.cells))))
     network = NPTPredictor(run.model, table, context, torch.empty(0))  # type: ignore[arg-type]
-    cells = Columns.fit(problem.features).encode(rows)
+    cells = columns.encode(rows)
     answers = network.predict(torch.from_numpy(cells.values)).numpy()
     return _labels(problem)[answers.argmax(1)] if problem.classifies else answers[:, 0]
 
