@@ -16,7 +16,7 @@ from regard.core.errors import UserError
 from regard.store import TABLE
 from regard.tables import NPTRegressor
 
-MUTATIONS = 120
+MUTATIONS = 60
 
 
 @pytest.fixture(scope="module")
