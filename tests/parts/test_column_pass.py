@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from regard.closed_form import RowFeatures, fit_closed_forms
 from regard.core.errors import ConfigError
 from regard.models import InContext
-from regard.models.in_context import InContextModel
+from regard.models.in_context import InContextModel, label_features
 from regard.parts.column_pass import GAIN, ColumnPass, _read
 from regard.tables.prior import Prior, draw_group
 
@@ -40,10 +41,11 @@ def test_it_starts_as_the_identity_and_reads_labels_later(number: int):
     after = predict(model, group, context)
     assert not torch.allclose(after, before)
     with torch.no_grad():
-        encoded = model.encode_context(
-            group.values[:, : group.context], group.category, context, group.classes, group.column_codes
-        )
-        later = model.predict(encoded, group.values[:, group.context :])
+        known, labels = group.values[:, : group.context], label_features(context, group.classes)
+        closed_forms = fit_closed_forms(known, group.category, labels, group.classes)
+        features = RowFeatures.of_context(closed_forms, known, labels)
+        encoded = model.encode_context(features, labels, group.classes, group.column_codes)
+        later = model.predict(encoded, RowFeatures.of_queries(closed_forms, group.values[:, group.context :]))
     torch.testing.assert_close(later, after, rtol=1e-4, atol=1e-5)
 
 
