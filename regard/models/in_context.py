@@ -20,7 +20,7 @@ from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Memory, States
 from regard.parts.attention import Attention, Full, ScalableSoftmax
 from regard.parts.cache import KVCache
-from regard.parts.column_pass import Cells, ColumnPass, Points
+from regard.parts.column_pass import ColumnBins, ColumnPass
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
 from regard.parts.init import init_weights
@@ -77,7 +77,7 @@ class Context:
     columns: ColumnStatistics
     closed_forms: ClosedForms
     column_codes: ColumnCodes
-    points: Points | None  # of the column pass
+    column_bins: ColumnBins | None  # of the column pass
     cache: Sequence[KVCache]
     rows: States  # final states of the context rows
     labels: Float[Tensor, "table row label"]
@@ -100,7 +100,7 @@ class InContextModel(nn.Module):
         )
         self.cells = nn.ModuleList(table_block(inner) for _ in range(config.cell_layers))
         extra = config.column_pass
-        self.column_pass = None if extra is None else extra.build(cell, config.cell_heads, cell // 2, config.norm)
+        self.column_pass = None if extra is None else extra.build(cell, cell // 2)
         self.cells_norm = config.norm.build(cell)
         self.row = Linear(config.summary_tokens * cell, config.width)
         self.label, self.ridge_class = (Linear(cell // 2, config.width) for _ in range(2))
@@ -159,7 +159,7 @@ class InContextModel(nn.Module):
         """
         labels = label_features(target, classes)
         columns = closed_forms.permuted_columns if closed_forms else ColumnStatistics.fit(values, labels, category)
-        x, closed_forms, _, points = self._embed(
+        x, closed_forms, _, column_bins = self._embed(
             columns, values, column_codes, classes, labels=labels, closed_forms=closed_forms
         )
         x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
@@ -167,7 +167,7 @@ class InContextModel(nn.Module):
         for block, buffer in zip(self.rows, cache, strict=True):
             x = block(x, cache=buffer, context=x.shape[1])
         rows = self.norm(x)[:, len(self.thinking_rows) :]
-        return Context(columns, closed_forms, column_codes, points, cache, rows, labels, classes)
+        return Context(columns, closed_forms, column_codes, column_bins, cache, rows, labels, classes)
 
     def embed_rows(self, context: Context, values: Values) -> tuple[States, ClosedFormPredictions]:
         """States of query rows before attention between rows, and their closed-form predictions."""
@@ -177,7 +177,7 @@ class InContextModel(nn.Module):
             context.column_codes,
             context.classes,
             closed_forms=context.closed_forms,
-            points=context.points,
+            column_bins=context.column_bins,
         )
         return x, closed
 
@@ -198,11 +198,11 @@ class InContextModel(nn.Module):
         *,
         labels: Tensor | None = None,
         closed_forms: ClosedForms | None = None,
-        points: Points | None = None,
-    ) -> tuple[States, ClosedForms, ClosedFormPredictions, Points | None]:
-        """A state for every row, the closed forms, their predictions, and the points of the column pass.
+        column_bins: ColumnBins | None = None,
+    ) -> tuple[States, ClosedForms, ClosedFormPredictions, ColumnBins | None]:
+        """A state for every row, the closed forms, their predictions, and the bins of the column pass.
 
-        `labels` are those of the first rows. Closed forms and points are fitted to these rows unless they are given.
+        `labels` are those of the first rows. Closed forms and bins are fitted to these rows unless they are given.
         """
         with torch.no_grad():
             cells, means = columns.describe(values, labels)
@@ -211,13 +211,13 @@ class InContextModel(nn.Module):
         means = torch.cat([self._embed_label(mean, classes), count], -1).flatten(3)
         similar = self.class_means(means) if classes else self.number_means(means)
         x = self.cell_features(cells) + similar + self.column_code(column_codes)[:, None]
-        x, points = self._mix_cells(x, None if labels is None else self._embed_label(labels, classes), points)
+        x, column_bins = self._mix_cells(x, None if labels is None else self._embed_label(labels, classes), column_bins)
         row = self.row(self.cells_norm(x).flatten(2))
-        return row + self._embed_closed_forms(closed, classes), closed_forms, closed, points
+        return row + self._embed_closed_forms(closed, classes), closed_forms, closed, column_bins
 
     def _mix_cells(
-        self, cells: Cells, labels: Tensor | None, points: Points | None
-    ) -> tuple[Float[Tensor, "table row summary cell"], Points | None]:
+        self, cells: Float[Tensor, "table row column cell"], labels: Tensor | None, column_bins: ColumnBins | None
+    ) -> tuple[Float[Tensor, "table row summary cell"], ColumnBins | None]:
         """Summary tokens of each row, after attention between its cells."""
         tables, summaries = len(cells), len(self.summary_tokens)
         x = cells.flatten(0, 1)
@@ -225,12 +225,9 @@ class InContextModel(nn.Module):
         for number, block in enumerate(self.cells, 1):
             x = block(x, queries=summaries if number == len(self.cells) else None)
             if self.column_pass is not None and number == 1:
-                x = x.unflatten(0, (tables, -1))
-                if points is None:
-                    assert labels is not None, "the points need labels"
-                    points = self.column_pass.summarise(x[:, : labels.shape[1]], labels)
-                x = self.column_pass(x, points).flatten(0, 1)
-        return x.unflatten(0, (tables, -1)), points
+                x, column_bins = self.column_pass(x.unflatten(0, (tables, -1)), labels, column_bins)
+                x = x.flatten(0, 1)
+        return x.unflatten(0, (tables, -1)), column_bins
 
     def _embed_label(self, labels: Tensor, classes: int) -> Tensor:
         """Class probabilities, or the features of a number, as a vector of fixed width."""

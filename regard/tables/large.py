@@ -27,6 +27,7 @@ TRIAL_MEMBERS = 2  # for held-out rows
 PREDICTION_TIME = 0.35  # fraction of the time limit that the passes of the network over the table may take
 RESERVE = 0.05  # fraction of the time limit, for what takes longer than expected
 STEPS = 20  # of the search for weights
+LEAST = 0.1  # weight: with less, a predictor costs more time than it gains
 TOLERANCE = 1.003  # of the least loss: within it the more even weights are safer
 
 
@@ -73,4 +74,5 @@ def best_weights(predictions: Sequence[Float[Tensor, "row prediction"]], rows: E
     losses = {step / STEPS: loss(step / STEPS) for step in range(STEPS + 1)}
     good = [weight for weight in losses if losses[weight] <= TOLERANCE * min(losses.values())]
     weight = min(good, key=lambda one: abs(one - 0.5))
+    weight = round(weight) if min(weight, 1 - weight) < LEAST else weight
     return [1 - weight, weight]

@@ -96,7 +96,7 @@ def test_prediction_in_pieces_is_the_same(monkeypatch):
 def test_it_learns_what_distance_in_the_columns_cannot_tell(monkeypatch):
     monkeypatch.setattr(learned_keys, "MAX_STEPS", 60)
     monkeypatch.setattr(learned_keys, "BATCH_ROWS", 256)
-    monkeypatch.setattr(learned_keys, "_steps", lambda *_: 60)
+    monkeypatch.setattr(learned_keys, "_expected_steps", lambda *_: 60)
     table, held_out, test = rings(1000), rings(200, 1), rings(400, 2)
     torch.manual_seed(0)
     untrained = NCA(categories=(0, 0, 0, 2)).build()

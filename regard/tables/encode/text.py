@@ -22,6 +22,7 @@ COMPONENTS = 10  # of the truncated SVD
 MAX_ROWS = 20_000  # that a projection is fitted to
 MAX_TOTAL = 10_000_000  # characters of them
 TEXTS_PER_PASS = 4096
+UNIQUE = 0.9  # distinct texts for each row below which texts count as repeated
 SHOWN = 300  # characters of a text that are kept to be shown
 MIN_FREQUENT = 50  # texts from which on an n-gram must occur twice to count
 
@@ -82,7 +83,8 @@ def fit_text(
         projection = _components(weights)
         encoder = TextEncoder(buckets, idf, projection, np.zeros(projection.shape[1], np.float32))
         return encoder, encoder.encode(texts)
-    projection, offset, known = fit_scores(weights, targets[rows])
+    repeats = len({texts[row] for row in rows.tolist()}) < UNIQUE * len(rows)
+    projection, offset, known = fit_scores(weights, targets[rows], repeats)
     encoder = TextEncoder(buckets, idf, projection, offset)
     others = np.setdiff1d(np.arange(len(texts)), rows)
     numbers = np.empty((len(texts), encoder.width), np.float32)

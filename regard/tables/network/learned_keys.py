@@ -6,7 +6,7 @@ which rows decided; of a numeric target they give the whole distribution.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -161,35 +161,38 @@ def _embed(model: nn.Module, rows: RowInputs) -> Tensor:
 
 @dataclass(frozen=True)
 class KeyBatches:
-    """Random rows in every step; evaluation of held-out rows against the training rows, or some of them."""
+    """Random rows in every step; evaluation of held-out rows against the training rows, or some of them.
 
-    rows: RowInputs
+    Rows are encoded when they are needed: of a very large table most never are.
+    """
+
+    encode: Callable[[Tensor], RowInputs]
+    values: Float[Tensor, "row column"]
     labels: Float[Tensor, "row label"]
-    held_out: RowInputs
+    held_out_values: Float[Tensor, "held column"]
     held_out_labels: Float[Tensor, "held label"]
     seed: int
     fixed_shape = True
 
     @property
     def steps_per_epoch(self) -> int:
-        return max(1, len(self.rows) // BATCH_ROWS)
+        return max(1, len(self.values) // BATCH_ROWS)
 
     def batch(self, step: int) -> KeyBatch:
         epoch, place = divmod(step, self.steps_per_epoch)
-        order = _order(len(self.rows), seed_for("keys", self.seed, epoch))
-        return self._batch(
-            self.rows.take(chosen := order[place :: self.steps_per_epoch][:BATCH_ROWS]), self.labels[chosen]
-        )
+        order = _order(len(self.values), seed_for("keys", self.seed, epoch))
+        chosen = order[place :: self.steps_per_epoch][:BATCH_ROWS]
+        return self._batch(self.values[chosen], self.labels[chosen])
 
     def once(self) -> Iterator[KeyBatch]:
-        keys = _sample(len(self.rows), MAX_EVALUATION_KEYS, self.seed)
-        some = _sample(len(self.held_out), MAX_HELD_OUT_ROWS, self.seed)
-        queries, others = self.held_out.take(some), self.rows.take(keys)
-        joined = RowInputs(torch.cat([queries.numbers, others.numbers]), torch.cat([queries.codes, others.codes]))
+        keys = _sample(len(self.values), MAX_EVALUATION_KEYS, self.seed)
+        some = _sample(len(self.held_out_values), MAX_HELD_OUT_ROWS, self.seed)
+        values = torch.cat([self.held_out_values[some], self.values[keys]])
         labels = torch.cat([self.held_out_labels[some], self.labels[keys]])
-        yield replace(self._batch(joined, labels), keys=len(keys))
+        yield replace(self._batch(values, labels), keys=len(keys))
 
-    def _batch(self, rows: RowInputs, labels: Tensor) -> KeyBatch:
+    def _batch(self, values: Tensor, labels: Tensor) -> KeyBatch:
+        rows = self.encode(values)
         return KeyBatch(rows.numbers, rows.codes, labels)
 
 
@@ -198,19 +201,20 @@ def train_learned_keys(table: EncodedTable, held_out: EncodedTable, seconds: flo
     began = time.monotonic()
     torch.manual_seed(seed_for("learned keys", seed))
     model = NCA(categories=_categories(table), correction=not table.classes).build()
-    model.inputs.fit(table.values[:, ~table.category])
+    some = _sample(len(table.values), MAX_KEYS, seed)
+    model.inputs.fit(table.values[some][:, ~table.category])
     if not table.classes:
         model.label_std.copy_(_std(table))
-    rows, others = model.encode(table.values), model.encode(held_out.values)
-    batches = KeyBatches(rows, _labels(table, table), others, _labels(held_out, table), seed)
+    labels, others = _labels(table, table), _labels(held_out, table)
+    batches = KeyBatches(model.encode, table.values, labels, held_out.values, others, seed)
     objective = LearnedKeysObjective(table.classes)
-    steps = _steps(model, objective, batches, seconds - (time.monotonic() - began))
+    expected = _expected_steps(model, objective, batches, seconds - (time.monotonic() - began))
     training = Training(
-        steps=steps,
+        steps=MAX_STEPS,
         minutes=max(1e-6, seconds - (time.monotonic() - began)) / 60,
         optimiser=AdamW(lr=2e-3, weight_decay=1.0),
         schedule=WSD(warmup=20, stable=0.0),
-        eval_every=max(1, steps // EVALUATIONS),
+        eval_every=max(1, expected // EVALUATIONS),
         checkpoint_minutes=600,
         precision="float32",
         compile="never",
@@ -220,8 +224,8 @@ def train_learned_keys(table: EncodedTable, held_out: EncodedTable, seconds: flo
     return model
 
 
-def _steps(model: NCAModel, objective: LearnedKeysObjective, batches: KeyBatches, seconds: float) -> int:
-    """How many steps there is time for, less the evaluations."""
+def _expected_steps(model: NCAModel, objective: LearnedKeysObjective, batches: KeyBatches, seconds: float) -> int:
+    """About how many steps there is time for, less the evaluations."""
     objective.loss(model, batches.batch(0)).total.backward()  # the first step is slower
     began = time.monotonic()
     objective.loss(model, batches.batch(1)).total.backward()
