@@ -170,12 +170,8 @@ def main() -> None:
             "file": lambda: file_of_rows(given.file_rows, folder),
         }
         results = json.loads(given.out.read_text()) if given.out.exists() else {}
-        results["machine"] = {
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-            "threads": torch.get_num_threads(),
-        }
-        results["machine"]["load"] = os.getloadavg()[0]
+        machine = {"cores": os.cpu_count(), "threads": torch.get_num_threads(), "load": os.getloadavg()[0]}
+        results["machine"] = machine
         for measure in MEASURES:
             if measure in chosen:
                 results[measure] = measures[measure]()

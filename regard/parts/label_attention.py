@@ -48,8 +48,8 @@ class LabelAttention(nn.Module):
     def _attend_fused(self, q: Tensor, keys: Keys, labels: Tensor) -> Tensor:
         """The same, by the fused kernel, which builds no pattern but needs values as wide as keys."""
         few = labels.shape[-1]
-        found: Tensor = self.attend(q, keys, self._values(F.pad(labels, (0, self.head_size - few))))
-        return found[..., :few]
+        attended: Tensor = self.attend(q, keys, self._values(F.pad(labels, (0, self.head_size - few))))
+        return attended[..., :few]
 
     def _values(self, labels: Tensor) -> Tensor:
         heads = self.key.out_features // self.head_size

@@ -40,11 +40,11 @@ logger = logging.getLogger("regard.tables")
 
 @dataclass(frozen=True)
 class FilePredictions:
-    """Predictions for the rows of a file; the `columns` of the file stand before them."""
+    """Predictions for the rows of a file; the columns `copied` from the file stand before them."""
 
     estimator: NPTClassifier | NPTRegressor
     table: Path
-    columns: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95)
 
     def write(self, out: Path, run: Path) -> int:
@@ -101,16 +101,16 @@ class FilePredictions:
                 if (column := line.split(": ")[0]) not in noted:
                     noted.add(column)
                     logger.warning("note: %s", f"from row {start:,} on: {line}" if start else line)
-            check_columns(self.columns, list(frame))
+            check_columns(self.copied, list(frame))
             predicted = prediction_table(self.estimator, frame, self.quantiles)
-        if self.columns:
-            predicted = join_columns(chunk.cells(tuple(dict.fromkeys(self.columns))), predicted)
+        if self.copied:
+            predicted = join_columns(chunk.cells(tuple(dict.fromkeys(self.copied))), predicted)
         return predicted
 
     def _digest(self, run: Path) -> str:
         """Equal where model, table and settings are, so that chunks which were predicted before can be used."""
         files = [self.table, *sorted(file for file in run.iterdir() if file.is_file())]
-        words = [*map(sha256, files), str(self.columns), str(self.quantiles)]
+        words = [*map(sha256, files), str(self.copied), str(self.quantiles)]
         return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 

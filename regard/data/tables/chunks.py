@@ -78,10 +78,10 @@ def _delimited_chunks(path: Path, first: bytes, pieces: Iterator[bytes], layout:
 
 def _delimited(path: Path, data: bytes, expected: Layout, lines: int) -> Chunk:
     def layout() -> Layout:
-        actual = find_layout(path, data, lines)
-        if (actual.separator, actual.names) != (expected.separator, expected.names):
-            raise UserError(f"{path}, line {lines + 2}: the rows from here on are separated by {actual.separator!r}")
-        return actual
+        own = find_layout(path, data, lines)
+        if (own.separator, own.names) != (expected.separator, expected.names):
+            raise UserError(f"{path}, line {lines + 2}: the rows from here on are separated by {own.separator!r}")
+        return own
 
     return Chunk(lambda: read_delimited(path, layout()), lambda names: delimited_cells(path, layout(), names))
 

@@ -83,8 +83,8 @@ class InContextPredictor:
                 parts[number].append(part)
         for number in parts.keys() - together:
             passes = list(self.passes(number, values))
-            predicted = torch.cat([self._predict([number], [context], values[rows])[0] for rows, context in passes])
-            parts[number].append(predicted[torch.cat([rows for rows, _ in passes]).argsort()])
+            local = torch.cat([self._predict([number], [context], values[rows])[0] for rows, context in passes])
+            parts[number].append(local[torch.cat([rows for rows, _ in passes]).argsort()])
         predictions = [self._decode(self.members[number], torch.cat(each)) for number, each in parts.items()]
         return torch.stack(predictions).mean(0)[order.argsort()]
 
