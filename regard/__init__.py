@@ -9,6 +9,7 @@ with regard.listen(run.model) as heard:              # every attention pattern, 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from regard.core.imports import uncollected
 from regard.core.machine import choose_wait_policy
 from regard.core.version import VERSION
 
@@ -36,7 +37,8 @@ choose_wait_policy()
 def __getattr__(name: str) -> Any:
     """Importing torch takes two seconds; whoever only wants the version or the help need not wait."""
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+        with uncollected():
+            return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'regard' has no attribute {name!r}")
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.core.errors import UserError
+from regard.core.imports import uncollected
 from regard.store import COLUMNS, read_config
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ def load(path: str | Path) -> Any:
     `path` is a run folder of `regard train` or `regard fit`, or a Hugging Face folder.
     """
     if holds_table(path):
-        from regard.tables.persist.load import load as load_fitted
+        with uncollected():
+            from regard.tables.persist.load import load as load_fitted
 
         return load_fitted(Path(path))
     from regard.tasks.run import load_run
@@ -30,8 +32,9 @@ def holds_table(path: str | Path) -> bool:
 
 def load_table(path: str | Path) -> "Estimator":
     """The classifier or regressor that `regard fit` has made; other runs are refused."""
-    from regard.tables import NPTImputer
-    from regard.tables.persist.load import load as load_fitted
+    with uncollected():
+        from regard.tables import NPTImputer
+        from regard.tables.persist.load import load as load_fitted
 
     if not holds_table(path):
         read_config(Path(path))

@@ -112,36 +112,28 @@ def predict(
     table
         A table with the same columns; others, and the target, are ignored.
     out
-        .csv, .tsv or .parquet file to write; by default CSV goes to standard output.
+        .csv, .tsv or .parquet file to write, whole or not at all; by default CSV goes to standard output. A large
+        table is predicted in chunks, and if that is interrupted, the same command goes on from there.
     keep
         Columns of the table to copy before the predictions, such as an identifier.
     quantiles
         Quantiles of a predicted number, beside its mean.
     """
-    from regard.data.tables.files import check_written, read_cells, read_table, table_text, write_table
+    from regard.data.tables.files import check_written
     from regard.loading import load_table
-    from regard.tables.data_checks import check_new_data
-    from regard.tables.encode.frames import errors_in
-    from regard.tables.predictions import check_columns, join_columns, prediction_table
     from regard.tables.predictor import check_levels
+    from regard.tables.streaming import FilePredictions
 
     if out is not None:
         check_written(out)
     estimator = load_table(run)
     check_levels(quantiles)
-    with errors_in(table):
-        frame = read_table(table)
-        for line in check_new_data(estimator.columns_, frame):
-            logger.warning("note: %s", line)
-        check_columns(keep, list(frame))
-        predicted = prediction_table(estimator, frame, quantiles)
-    if keep:
-        predicted = join_columns(read_cells(table, tuple(dict.fromkeys(keep))), predicted)
+    predictions = FilePredictions(estimator, table, keep, quantiles)
     if out is None:
-        print(table_text(predicted), end="")
+        for text in predictions.texts():
+            print(text, end="")
     else:
-        write_table(predicted, out)
-        logger.info("wrote %s: %s rows", out, f"{len(predicted):,}")
+        logger.info("wrote %s: %s rows", out, f"{predictions.write(out, run):,}")
 
 
 @app.command

@@ -4,7 +4,8 @@ column_statistics    standardised values, ranks and (ordered) target statistics 
 ridge                leave-one-out ridge regression
 kernel_ridge         leave-one-out kernel ridge regression with a learned Laplace kernel
 nystrom              the same for many rows, by the Nyström approximation
-closed_forms         all of them together, as the in-context model uses them
+closed_forms         ridge and kernel ridge of a table together
+row_features         all of it for some rows, as the in-context model reads them
 """
 
 from regard.closed_form.closed_forms import ClosedFormPredictions, ClosedForms
@@ -12,5 +13,15 @@ from regard.closed_form.column_statistics import ColumnStatistics
 from regard.closed_form.kernel_ridge import KernelRidge
 from regard.closed_form.nystrom import NystromKernelRidge
 from regard.closed_form.ridge import Ridge
+from regard.closed_form.row_features import RowFeatures, fit_closed_forms
 
-__all__ = ["ClosedFormPredictions", "ClosedForms", "ColumnStatistics", "KernelRidge", "NystromKernelRidge", "Ridge"]
+__all__ = [
+    "ClosedFormPredictions",
+    "ClosedForms",
+    "ColumnStatistics",
+    "KernelRidge",
+    "NystromKernelRidge",
+    "Ridge",
+    "RowFeatures",
+    "fit_closed_forms",
+]

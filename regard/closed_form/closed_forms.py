@@ -26,7 +26,6 @@ class ClosedForms:
     ridge: Ridge
     kernel_ridge: KernelRidge
     classes: int  # 0: regression
-    class_order: Int[Tensor, " label"] | None = None  # of the predictions; None: as fitted
 
     @classmethod
     def fit(
@@ -44,27 +43,15 @@ class ClosedForms:
         kernel_ridge = replace(self.kernel_ridge, leave_one_out=self.kernel_ridge.leave_one_out[:, rows])
         return replace(self, ridge=ridge, kernel_ridge=kernel_ridge)
 
-    def permute_classes(self, order: Int[Tensor, " label"]) -> "ClosedForms":
-        """The same fit with class `order[0]` first."""
-        return replace(self, class_order=order)
-
-    @property
-    def permuted_columns(self) -> ColumnStatistics:
-        """The column statistics in the order of the classes."""
-        return self.columns if self.class_order is None else self.columns.permute_labels(self.class_order)
-
     @property
     def leave_one_out(self) -> ClosedFormPredictions:
         """Predictions for the context rows."""
-        return self._permuted(torch.stack([self.ridge.leave_one_out, self.kernel_ridge.leave_one_out], 2))
+        return torch.stack([self.ridge.leave_one_out, self.kernel_ridge.leave_one_out], 2)
 
     def predict(self, values: Values, cells: CellFeatures) -> ClosedFormPredictions:
         """Predictions for query rows."""
         linear, kernel = _features(self.columns, values, cells, self.classes)
-        return self._permuted(torch.stack([self.ridge.predict(linear), self.kernel_ridge.predict(kernel)], 2))
-
-    def _permuted(self, predictions: ClosedFormPredictions) -> ClosedFormPredictions:
-        return predictions if self.class_order is None else predictions[..., self.class_order]
+        return torch.stack([self.ridge.predict(linear), self.kernel_ridge.predict(kernel)], 2)
 
     def label_weights(self, values: Values) -> Float[Tensor, "table row context"]:
         """The weight of each context row's label in the kernel ridge prediction of these rows; they sum to 1."""

@@ -5,7 +5,7 @@ of rows with similar cells say much. Similar means the same value, or a value wi
 comes from sorted columns and cumulative sums of labels, so it costs about as much as sorting.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -58,10 +58,6 @@ class ColumnStatistics:
     def numeric(self) -> Bool[Tensor, "table column"]:
         """Columns that enter a linear model as numbers: numeric ones, and binary categories, coded 0 and 1."""
         return ~self.category | (self.sorted.nan_to_num(posinf=0.0).amax(-1) <= 1)
-
-    def permute_labels(self, order: Int[Tensor, " label"]) -> "ColumnStatistics":
-        """The same statistics with the labels in another order."""
-        return replace(self, label_sums=self.label_sums[..., order])
 
     def _unseen(self, values: Values) -> Bool[Tensor, "table row column"]:
         """Categories that the context rows do not contain: their code must not be taken for a number."""

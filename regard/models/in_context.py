@@ -14,13 +14,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.closed_form.closed_forms import ClosedFormPredictions, ClosedForms
-from regard.closed_form.column_statistics import CELL_FEATURES, RADII, CellFeatures, ColumnStatistics, Values
+from regard.closed_form.closed_forms import ClosedFormPredictions
+from regard.closed_form.column_statistics import CELL_FEATURES, RADII, Values
+from regard.closed_form.row_features import RowFeatures
 from regard.core.errors import MANY, ConfigError, at_least, at_most
-from regard.core.shapes import Memory, States
+from regard.core.shapes import Keys, States
 from regard.parts.attention import Attention, Full, ScalableSoftmax
 from regard.parts.cache import KVCache
-from regard.parts.column_pass import Cells, ColumnPass, Points
+from regard.parts.column_pass import ColumnBins, ColumnPass
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
 from regard.parts.init import init_weights
@@ -33,6 +34,7 @@ from regard.parts.trunk import Trunk
 DIGITS = 10  # a class is embedded by the digits of its number, so that weights trained on ten classes cover a hundred
 COLUMN_CODE = 8  # length of the random codes that distinguish columns
 TARGET_BINS = 8  # of the range of a numeric target
+CELLS_PER_PIECE = 1536  # tokens of a cell block at prediction: what it computes of them stays in a processor's cache
 
 ColumnCodes = Float[Tensor, "table column code"]
 
@@ -74,12 +76,10 @@ class InContext(Trunk):
 class Context:
     """The encoded context rows of a table: all that predicting query rows needs."""
 
-    columns: ColumnStatistics
-    closed_forms: ClosedForms
     column_codes: ColumnCodes
-    points: Points | None  # of the column pass
+    column_bins: ColumnBins | None  # of the column pass
     cache: Sequence[KVCache]
-    rows: States  # final states of the context rows
+    keys: Keys  # of label attention
     labels: Float[Tensor, "table row label"]
     classes: int  # 0: regression
 
@@ -100,7 +100,7 @@ class InContextModel(nn.Module):
         )
         self.cells = nn.ModuleList(table_block(inner) for _ in range(config.cell_layers))
         extra = config.column_pass
-        self.column_pass = None if extra is None else extra.build(cell, config.cell_heads, cell // 2, config.norm)
+        self.column_pass = None if extra is None else extra.build(cell, cell // 2)
         self.cells_norm = config.norm.build(cell)
         self.row = Linear(config.summary_tokens * cell, config.width)
         self.label, self.ridge_class = (Linear(cell // 2, config.width) for _ in range(2))
@@ -133,8 +133,9 @@ class InContextModel(nn.Module):
         """
         context = target.shape[1]
         labels = label_features(target, classes)
-        columns = ColumnStatistics.fit(values[:, :context], labels, category)
-        x, _, closed, _ = self._embed(columns, values, column_codes, classes, labels=labels)
+        with torch.no_grad():
+            features = RowFeatures.of_table(values, category, labels, classes)
+        x, _ = self._embed(features, column_codes, classes, labels)
         queries = self.query_token.expand(len(x), x.shape[1] - context, -1)
         x = x + torch.cat([self._label(labels, classes), queries], 1)
         x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x], 1)
@@ -142,95 +143,69 @@ class InContextModel(nn.Module):
         for block in self.rows:
             x = block(x, context=thinking + context)
         x = self.norm(x)[:, thinking:]
-        return self._predict(x[:, context:], x[:, :context], labels, classes, closed[:, context:])
+        keys = self.label_attention.keys(x[:, :context])
+        return self._predict(x[:, context:], keys, labels, classes, features.closed[:, context:])
 
     def encode_context(
         self,
-        values: Values,
-        category: Bool[Tensor, "table column"],
-        target: Float[Tensor, "table context"],
+        features: RowFeatures,
+        labels: Float[Tensor, "table row label"],
         classes: int,
         column_codes: ColumnCodes,
-        closed_forms: ClosedForms | None = None,
     ) -> Context:
-        """The context rows, encoded once for any number of calls of `predict`.
-
-        `closed_forms` may be those of a larger table that contains these rows; column statistics are then theirs.
-        """
-        labels = label_features(target, classes)
-        columns = closed_forms.permuted_columns if closed_forms else ColumnStatistics.fit(values, labels, category)
-        x, closed_forms, _, points = self._embed(
-            columns, values, column_codes, classes, labels=labels, closed_forms=closed_forms
-        )
+        """The context rows, encoded once for any number of calls of `predict`."""
+        x, column_bins = self._embed(features, column_codes, classes, labels)
         x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
         cache = [KVCache(x.shape[1]) for _ in self.rows]
         for block, buffer in zip(self.rows, cache, strict=True):
             x = block(x, cache=buffer, context=x.shape[1])
-        rows = self.norm(x)[:, len(self.thinking_rows) :]
-        return Context(columns, closed_forms, column_codes, points, cache, rows, labels, classes)
+        keys = self.label_attention.keys(self.norm(x)[:, len(self.thinking_rows) :])
+        return Context(column_codes, column_bins, cache, keys, labels, classes)
 
-    def embed_rows(self, context: Context, values: Values) -> tuple[States, ClosedFormPredictions]:
-        """States of query rows before attention between rows, and their closed-form predictions."""
-        x, _, closed, _ = self._embed(
-            context.columns,
-            values,
-            context.column_codes,
-            context.classes,
-            closed_forms=context.closed_forms,
-            points=context.points,
-        )
-        return x, closed
+    def embed_rows(self, context: Context, features: RowFeatures) -> States:
+        """States of query rows before attention between rows."""
+        return self._embed(features, context.column_codes, context.classes, column_bins=context.column_bins)[0]
 
-    def predict(self, context: Context, values: Values) -> Float[Tensor, "table query prediction"]:
+    def predict(self, context: Context, features: RowFeatures) -> Float[Tensor, "table query prediction"]:
         """Predictions for query rows of the same table."""
-        x, closed = self.embed_rows(context, values)
-        x = x + self.query_token
+        x = self.embed_rows(context, features) + self.query_token
         for block, buffer in zip(self.rows, context.cache, strict=True):
             x = block(x, cache=buffer, context=0)
-        return self._predict(self.norm(x), context.rows, context.labels, context.classes, closed)
+        return self._predict(self.norm(x), context.keys, context.labels, context.classes, features.closed)
 
     def _embed(
         self,
-        columns: ColumnStatistics,
-        values: Values,
+        features: RowFeatures,
         column_codes: ColumnCodes,
         classes: int,
-        *,
         labels: Tensor | None = None,
-        closed_forms: ClosedForms | None = None,
-        points: Points | None = None,
-    ) -> tuple[States, ClosedForms, ClosedFormPredictions, Points | None]:
-        """A state for every row, the closed forms, their predictions, and the points of the column pass.
+        column_bins: ColumnBins | None = None,
+    ) -> tuple[States, ColumnBins | None]:
+        """A state for every row, and the bins of the column pass.
 
-        `labels` are those of the first rows. Closed forms and points are fitted to these rows unless they are given.
+        `labels` are those of the first rows. The bins are fitted to these rows unless they are given.
         """
-        with torch.no_grad():
-            cells, means = columns.describe(values, labels)
-            closed_forms, closed = _closed_forms(closed_forms, columns, values, cells, labels, classes)
-        mean, count = means[..., :-1], means[..., -1:]
+        mean, count = features.label_means[..., :-1], features.label_means[..., -1:]
         means = torch.cat([self._embed_label(mean, classes), count], -1).flatten(3)
         similar = self.class_means(means) if classes else self.number_means(means)
-        x = self.cell_features(cells) + similar + self.column_code(column_codes)[:, None]
-        x, points = self._mix_cells(x, None if labels is None else self._embed_label(labels, classes), points)
+        x = self.cell_features(features.cells) + similar + self.column_code(column_codes)[:, None]
+        x, column_bins = self._mix_cells(x, None if labels is None else self._embed_label(labels, classes), column_bins)
         row = self.row(self.cells_norm(x).flatten(2))
-        return row + self._embed_closed_forms(closed, classes), closed_forms, closed, points
+        return row + self._embed_closed_forms(features.closed, classes), column_bins
 
     def _mix_cells(
-        self, cells: Cells, labels: Tensor | None, points: Points | None
-    ) -> tuple[Float[Tensor, "table row summary cell"], Points | None]:
+        self, cells: Float[Tensor, "table row column cell"], labels: Tensor | None, column_bins: ColumnBins | None
+    ) -> tuple[Float[Tensor, "table row summary cell"], ColumnBins | None]:
         """Summary tokens of each row, after attention between its cells."""
         tables, summaries = len(cells), len(self.summary_tokens)
         x = cells.flatten(0, 1)
         x = torch.cat([self.summary_tokens.expand(len(x), -1, -1), x], 1)
         for number, block in enumerate(self.cells, 1):
-            x = block(x, queries=summaries if number == len(self.cells) else None)
+            x = _in_pieces(block, x, summaries if number == len(self.cells) else None)
             if self.column_pass is not None and number == 1:
-                x = x.unflatten(0, (tables, -1))
-                if points is None:
-                    assert labels is not None, "the points need labels"
-                    points = self.column_pass.summarise(x[:, : labels.shape[1]], labels)
-                x = self.column_pass(x, points).flatten(0, 1)
-        return x.unflatten(0, (tables, -1)), points
+                x, column_bins = self.column_pass(x.unflatten(0, (tables, -1)), labels, column_bins)
+                x = x.flatten(0, 1)
+        return x.unflatten(0, (tables, -1)), column_bins
 
     def _embed_label(self, labels: Tensor, classes: int) -> Tensor:
         """Class probabilities, or the features of a number, as a vector of fixed width."""
@@ -250,43 +225,26 @@ class InContextModel(nn.Module):
         return self.label(self._embed_label(labels, classes))
 
     def _predict(
-        self, queries: States, context: Memory, labels: Tensor, classes: int, closed: ClosedFormPredictions
+        self, queries: States, keys: Keys, labels: Tensor, classes: int, closed: ClosedFormPredictions
     ) -> Tensor:
         ridge, kernel = closed.unbind(2)
         gate = self.gate(queries)
         if classes:
             kernel = kernel.clamp(min=0)  # a regression on indicators is not bounded by 0
-            attended: Tensor = self.label_attention(queries, context, labels)
+            attended: Tensor = self.label_attention(queries, keys, labels)
             return torch.lerp(attended, kernel / kernel.sum(-1, keepdim=True), gate)
-        attended = self.label_attention(queries, context, labels[..., :1])
+        attended = self.label_attention(queries, keys, labels[..., :1])
         ridge_gate, offsets = self.distribution(queries).float().split([1, self.config.quantiles + 1], -1)
         return torch.lerp(torch.lerp(attended, ridge, ridge_gate.sigmoid()), kernel, gate).add(offsets)
 
 
-def fit_closed_forms(
-    values: Values, category: Bool[Tensor, "table column"], target: Float[Tensor, "table context"], classes: int
-) -> ClosedForms:
-    """The closed forms of all rows of a large table, for `encode_context` of some of them."""
-    labels = label_features(target, classes)
-    columns = ColumnStatistics.fit(values, labels, category)
-    return ClosedForms.fit(columns, values, columns.cell_features(values), labels, classes)
-
-
-def _closed_forms(
-    closed_forms: ClosedForms | None,
-    columns: ColumnStatistics,
-    values: Values,
-    cells: CellFeatures,
-    labels: Tensor | None,
-    classes: int,
-) -> tuple[ClosedForms, ClosedFormPredictions]:
-    if labels is None:
-        assert closed_forms is not None, "closed forms need labels to be fitted to"
-        return closed_forms, closed_forms.predict(values, cells)
-    context = labels.shape[1]
-    closed_forms = closed_forms or ClosedForms.fit(columns, values[:, :context], cells[:, :context], labels, classes)
-    queries = closed_forms.predict(values[:, context:], cells[:, context:])
-    return closed_forms, torch.cat([closed_forms.leave_one_out, queries], 1)
+def _in_pieces(block: nn.Module, x: Float[Tensor, "row cell width"], queries: int | None) -> Tensor:
+    """A cell block, which treats each row by itself, over a few rows at a time: several times faster at prediction."""
+    if torch.is_grad_enabled():
+        whole: Tensor = block(x, queries=queries)
+        return whole
+    pieces = x.split(max(1, CELLS_PER_PIECE // x.shape[1]))
+    return torch.cat([block(piece, queries=queries) for piece in pieces])
 
 
 def label_features(target: Float[Tensor, "table context"], classes: int) -> Float[Tensor, "table context label"]:

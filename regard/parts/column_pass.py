@@ -1,8 +1,9 @@
-"""Column pass: the cells of a column look at each other across the rows, through a few learned points.
+"""Column pass: every cell learns which labels the context rows have whose cells in its column are in a similar state.
 
-The points attend to the cells of the context rows, which carry the labels of their rows, and every cell attends to the
-points (induced set attention, Lee et al., 2019), so the cost grows with the rows and not with their square. It starts
-as the identity: weights that were trained without it predict the same before they are trained on.
+A softmax assigns the state of each cell to a few bins, and a cell reads the mean label of its bins: attention between
+the rows of a column in linear time. Statistics of raw values do the same before any attention; after a first layer
+between the cells of a row, a state knows of other columns too, so the labels of combinations can be read. A context row
+does not see its own label. The pass starts as the identity: weights trained without it predict the same.
 """
 
 from dataclasses import dataclass
@@ -14,47 +15,98 @@ from torch import Tensor, nn
 from regard.core.config import Config
 from regard.core.errors import at_least
 from regard.core.modules import RepeatedBlock
-from regard.parts.attention import Full, ScalableSoftmax
 from regard.parts.linear import Linear
-from regard.parts.multihead import MultiHead
-from regard.parts.norms import Norm
 
-Cells = Float[Tensor, "table row column cell"]
-Points = Float[Tensor, "table_column point cell"]
+ASSIGNMENT_GAIN = 2.0  # of the first assignment to bins, which must tell states apart
+GAIN = 10.0  # of what is read: about the size of the states of cells in trained weights
+MIN_STD = 1e-3  # of a state and of a label
+
+Cells = Float[Tensor, "table row place cell"]  # a place: a column, or a summary token of the row
+RowLabels = Float[Tensor, "table context label"]  # embedded
+Assignment = Float[Tensor, "table place head row bin"]
+
+
+@dataclass(frozen=True)
+class ColumnBins:
+    """What the context rows say: how the states of a column are scaled, and the labels in each bin."""
+
+    center: Float[Tensor, "table one place cell"]
+    scale: Float[Tensor, "table one place cell"]
+    label_mean: Float[Tensor, "table one one one label"]
+    label_scale: Float[Tensor, "table one one one one"]
+    sums: Float[Tensor, "table place head bin label"]
+    counts: Float[Tensor, "table place head one bin"]
 
 
 @dataclass(frozen=True)
 class ColumnPass(Config):
-    points: int = 16
+    bins: int = 16
+    heads: int = 2
 
     def __post_init__(self) -> None:
-        at_least(1, points=self.points)
+        at_least(1, heads=self.heads)
+        at_least(2, bins=self.bins)
 
-    def build(self, width: int, heads: int, label_width: int, norm: Norm) -> "ColumnPassBlock":
-        return ColumnPassBlock(self, width, heads, label_width, norm)
+    def build(self, width: int, label_width: int) -> "ColumnPassBlock":
+        return ColumnPassBlock(self, width, label_width)
 
 
 class ColumnPassBlock(RepeatedBlock):
-    def __init__(self, config: ColumnPass, width: int, heads: int, label_width: int, norm: Norm):
+    def __init__(self, config: ColumnPass, width: int, label_width: int):
         super().__init__()
-        self.points = nn.Parameter(torch.randn(config.points, width))
-        self.label = Linear(label_width, width)
-        self.norm = norm.build(width)
-        self.gather = MultiHead(width, heads, Full(scale=ScalableSoftmax()))
-        self.spread = MultiHead(width, heads)
+        self.heads = config.heads
+        self.assign = Linear(width, config.heads * config.bins)
+        self.out = Linear(config.heads * label_width, width)
 
+    @torch.no_grad()
     def start_as_identity(self) -> None:
-        nn.init.zeros_(self.spread.out.weight)
-        nn.init.zeros_(self.spread.out.bias)
+        self.assign.weight.mul_(ASSIGNMENT_GAIN)
+        nn.init.zeros_(self.out.weight)
 
-    def summarise(self, context: Cells, labels: Float[Tensor, "table row label"]) -> Points:
-        """What the points found in each column of the context rows."""
-        cells = self.norm(context) + self.label(labels)[:, :, None]
-        columns = cells.transpose(1, 2).flatten(0, 1)
-        summary: Points = self.gather(self.points.expand(len(columns), -1, -1), columns)
-        return summary
+    def forward(
+        self, cells: Cells, labels: RowLabels | None = None, fitted: ColumnBins | None = None
+    ) -> tuple[Cells, ColumnBins]:
+        """The cells after the pass, and the bins, which are fitted to the first rows unless they are given.
 
-    def forward(self, cells: Cells, points: Points) -> Cells:
-        columns = self.norm(cells).transpose(1, 2)
-        seen = self.spread(columns.flatten(0, 1), points).view(columns.shape)
-        return cells + seen.transpose(1, 2)
+        `labels` are those of the first rows.
+        """
+        if fitted is None:
+            assert labels is not None, "bins need labels"
+            fitted = self._fit(cells[:, : labels.shape[1]], labels)
+        bins = self._assign(cells, fitted.center, fitted.scale)
+        return cells + self.out(_read(bins, fitted, labels)), fitted
+
+    def _fit(self, cells: Cells, labels: RowLabels) -> ColumnBins:
+        std, center = torch.std_mean(cells, 1, correction=0, keepdim=True)
+        scale = std + MIN_STD
+        bins = self._assign(cells, center, scale)
+        label_std, label_mean = torch.std_mean(labels, 1, correction=0)
+        label_scale = label_std.square().mean(-1).sqrt() + MIN_STD
+        return ColumnBins(
+            center,
+            scale,
+            label_mean[:, None, None, None],
+            label_scale[:, None, None, None, None],
+            bins.transpose(-1, -2) @ labels[:, None, None],
+            bins.sum(-2, keepdim=True),
+        )
+
+    def _assign(self, cells: Cells, center: Tensor, scale: Tensor) -> Assignment:
+        """To which bins a state belongs, by how it differs from the others of its column."""
+        scores: Tensor = self.assign((cells - center) / scale).unflatten(-1, (self.heads, -1))
+        return scores.softmax(-1).permute(0, 2, 3, 1, 4)
+
+
+def _read(bins: Assignment, fitted: ColumnBins, labels: RowLabels | None) -> Float[Tensor, "table row place read"]:
+    """By how much the mean label of a cell's bins, without its own row, differs from that of the table.
+
+    Each bin has one more row, whose label is the mean.
+    """
+    rows, own = bins.shape[-2], 0 if labels is None else labels.shape[1]
+    known = (torch.arange(rows, device=bins.device) < own).float()[:, None]
+    weight = bins / (fitted.counts - known * bins + 1)
+    read = weight @ fitted.sums + weight.sum(-1, keepdim=True) * fitted.label_mean - fitted.label_mean
+    if labels is not None:
+        own_label = torch.cat([labels, labels.new_zeros(len(labels), rows - own, labels.shape[2])], 1)
+        read = read - (weight * bins).sum(-1, keepdim=True) * own_label[:, None, None]
+    return (GAIN * read / fitted.label_scale).permute(0, 3, 1, 2, 4).flatten(3)

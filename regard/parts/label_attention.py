@@ -5,10 +5,11 @@ weights say which rows decided.
 """
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.core.shapes import Memory, States
+from regard.core.shapes import Keys, Memory, States
 from regard.parts.attention import Full, ScalableSoftmax
 from regard.parts.linear import Linear
 from regard.parts.multihead import width_per_head
@@ -24,19 +25,35 @@ class LabelAttention(nn.Module):
         self.attend = Full(scale=ScalableSoftmax()).build(heads, self.head_size)
         self.pattern = Tap()
 
+    def keys(self, memory: Memory) -> Keys:
+        """What queries are compared with, computed once for any number of them."""
+        return self._split(self.key(memory)).float()
+
     def forward(
-        self, x: States, memory: Memory, labels: Float[Tensor, "batch source label"]
+        self, x: States, keys: Keys, labels: Float[Tensor, "batch source label"]
     ) -> Float[Tensor, "batch length label"]:
         """The attended labels, averaged over heads; `labels` are class probabilities or numbers."""
-        q, k = self._split(self.query(x)).float(), self._split(self.key(memory)).float()
-        v = labels[:, None].expand(-1, q.shape[1], -1, -1)
+        q = self._split(self.query(x)).float()
         with torch.autocast(x.device.type, enabled=False):  # small probabilities of rare labels need full precision
             if self.pattern.watched:
-                attended, pattern = self.attend.watch(q, k, v)
+                attended, pattern = self.attend.watch(q, keys, self._values(labels))
                 self.pattern(pattern)
+            elif torch.is_grad_enabled():
+                attended = self.attend(q, keys, self._values(labels))
             else:
-                attended = self.attend(q, k, v)
+                parts = labels.split(self.head_size, -1)
+                attended = torch.cat([self._attend_fused(q, keys, part) for part in parts], -1)
         return attended.mean(1)
+
+    def _attend_fused(self, q: Tensor, keys: Keys, labels: Tensor) -> Tensor:
+        """The same, by the fused kernel, which builds no pattern but needs values as wide as keys."""
+        few = labels.shape[-1]
+        attended: Tensor = self.attend(q, keys, self._values(F.pad(labels, (0, self.head_size - few))))
+        return attended[..., :few]
+
+    def _values(self, labels: Tensor) -> Tensor:
+        heads = self.key.out_features // self.head_size
+        return labels[:, None].expand(-1, heads, -1, -1)
 
     def _split(self, x: Tensor) -> Tensor:
         heads: Tensor = x.unflatten(-1, (-1, self.head_size))

@@ -27,6 +27,9 @@ def __getattr__(name: str) -> Any:
     """Imported on first use: scikit-learn takes a second to import, and a plan of a text needs none of it."""
     from importlib import import_module
 
+    from regard.core.imports import uncollected
+
     if name not in _MODULES:
         raise AttributeError(f"module 'regard.tables' has no attribute {name!r}")
-    return getattr(import_module(f"regard.tables.{_MODULES[name]}"), name)
+    with uncollected():
+        return getattr(import_module(f"regard.tables.{_MODULES[name]}"), name)

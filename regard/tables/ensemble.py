@@ -18,7 +18,9 @@ from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import TargetTransform
 from regard.tables.predictor import Predictor
 
-MAX_CONTEXT_ROWS = 3000  # of one forward pass
+MAX_CONTEXT_ROWS = 8192  # of one forward pass
+ALL_MEMBERS_ROWS = 3000  # context rows up to which every member is worth its time
+MIN_MEMBERS = 2  # however many context rows
 MAX_STATISTICS_ROWS = 16_384  # of a large table, for column statistics and closed forms
 MAX_COLUMNS = 64
 MAX_LABEL_STATISTICS = 30_000_000  # cells × classes: each cell has a label mean for each class
@@ -92,10 +94,21 @@ def draw_member(table: EncodedTable, number: int, seed: int) -> Member:
     )
 
 
+def affordable_members(table: EncodedTable, count: int) -> int:
+    """How many of `count` members read a table.
+
+    The time of one grows with the square of its context rows. Few members that read all rows of a large table predict
+    better, and sooner, than many that read a sample each.
+    """
+    rows = min(len(table.values), context_size(table))
+    relative = max(1.0, (rows / ALL_MEMBERS_ROWS) ** 2)
+    return max(min(count, MIN_MEMBERS), int(count / relative))
+
+
 def context_size(table: EncodedTable) -> int:
     """How many context rows one pass reads: fewer if there are very many classes."""
     labels = max(table.classes, 1) * min(table.values.shape[1], MAX_COLUMNS)
-    return min(MAX_CONTEXT_ROWS, max(MAX_CONTEXT_ROWS // 10, MAX_LABEL_STATISTICS // labels))
+    return min(MAX_CONTEXT_ROWS, max(MAX_CONTEXT_ROWS // 25, MAX_LABEL_STATISTICS // labels))
 
 
 def _statistics_rows(table: EncodedTable, seed: int) -> Tensor:

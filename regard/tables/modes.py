@@ -12,7 +12,7 @@ from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
 from regard.tables.calibrate import fit_temperature
 from regard.tables.encode.table import EncodedTable
-from regard.tables.ensemble import MAX_CONTEXT_ROWS, Ensemble
+from regard.tables.ensemble import ALL_MEMBERS_ROWS, Ensemble
 from regard.tables.finetune import finetune
 from regard.tables.folds import split_folds
 from regard.tables.large import auto_large
@@ -37,7 +37,7 @@ def in_context(model: InContextModel, table: EncodedTable, members: int, seed: i
 def _temperature(model: InContextModel, table: EncodedTable, seed: int) -> float:
     """The temperature by one member's predictions of held-out rows; of a large table, of some of its rows."""
     count = len(table.values)
-    some = torch.linspace(0, count - 1, min(count, MAX_CONTEXT_ROWS)).round().long()
+    some = torch.linspace(0, count - 1, min(count, ALL_MEMBERS_ROWS)).round().long()
     rest, held_out = split_folds(table.take(some), MAX_FOLDS, seed, MAX_HELD_OUT)[0]
     if len(held_out.target) < MIN_HELD_OUT:
         return 1.0

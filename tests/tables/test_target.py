@@ -15,7 +15,7 @@ from regard.core.errors import ConfigError
 from regard.tables.encode.sample_weight import MAX_REPEATS, repeat_rows
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import Classes, TargetTransform, as_numbers, target_columns, target_names
-from regard.tables.ensemble import MAX_CONTEXT_ROWS, draw_member
+from regard.tables.ensemble import ALL_MEMBERS_ROWS, MAX_CONTEXT_ROWS, affordable_members, draw_member
 from regard.tables.network.in_context_loss import quantile_levels
 from regard.tables.predictions import TargetPredictions, sentence
 from regard.tables.predictor import interpolate_quantiles
@@ -185,6 +185,18 @@ def test_a_large_table_is_subsampled_and_keeps_rare_classes():
     assert counts[1] >= 16
     assert counts[2] == 5
     assert not torch.equal(rows, draw_member(table, 1, 0).context_rows)
+
+
+def test_fewer_members_read_more_rows():
+    def members(rows: int, count: int) -> int:
+        table = EncodedTable(torch.zeros(rows, 1), torch.zeros(1, dtype=torch.bool), torch.zeros(rows), 0)
+        return affordable_members(table, count)
+
+    assert members(ALL_MEMBERS_ROWS, 8) == 8
+    assert members(4000, 8) == 4
+    assert members(6000, 8) == members(100_000, 8) == 2
+    assert members(6000, 32) == 8, "who asks for more gets more"
+    assert members(100_000, 1) == 1
 
 
 def test_tables_of_many_classes_and_columns_are_subsampled():

@@ -33,7 +33,7 @@ _INTEGERS = {pyarrow.from_numpy_dtype(kind().numpy_dtype): kind() for kind in (*
 def read_table(path: Path) -> pd.DataFrame:
     """A table with a typed column under each name of its header."""
     data = _data(path)
-    return _parquet(path, data) if _is_parquet(path, data) else _delimited(path, find_layout(path, data))
+    return _parquet(path, data) if _is_parquet(path, data) else read_delimited(path, find_layout(path, data))
 
 
 def read_cells(path: Path, names: Sequence[str]) -> pd.DataFrame:
@@ -41,7 +41,11 @@ def read_cells(path: Path, names: Sequence[str]) -> pd.DataFrame:
     data = _data(path)
     if _is_parquet(path, data):
         return _parquet(path, data)[list(names)]
-    layout = find_layout(path, data)
+    return delimited_cells(path, find_layout(path, data), names)
+
+
+def delimited_cells(path: Path, layout: Layout, names: Sequence[str]) -> pd.DataFrame:
+    """Some columns of a delimited table with every cell as the file has it."""
     return _parse(path, layout.text.encode(), layout, missing=(), usecols=list(names), dtype="str")[list(names)]
 
 
@@ -59,7 +63,8 @@ def _is_parquet(path: Path, data: bytes) -> bool:
     return file_format(path) == ".parquet" or data.startswith(b"PAR1")
 
 
-def _delimited(path: Path, layout: Layout) -> pd.DataFrame:
+def read_delimited(path: Path, layout: Layout) -> pd.DataFrame:
+    """A delimited table with a typed column under each name of its header."""
     data = layout.text.encode()
     frame = _parse(path, data, layout, dtype_backend="numpy_nullable")
     if len(frame) != layout.rows:
@@ -200,7 +205,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def table_text(frame: pd.DataFrame, separator: str = ",") -> str:
+def table_text(frame: pd.DataFrame, separator: str = ",", header: bool = True) -> str:
     """A table as a file has it, safe to open in a spreadsheet."""
     safe = pd.DataFrame({place: _without_formulas(frame.iloc[:, place]) for place in range(frame.shape[1])})
     names = [_without_formula(str(name)) for name in frame.columns]
@@ -210,7 +215,8 @@ def table_text(frame: pd.DataFrame, separator: str = ",") -> str:
     doubtful = any(other in name for name in names for other in SEPARATORS)
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if doubtful else csv.QUOTE_MINIMAL
     text = io.StringIO(newline="")
-    csv.writer(text, delimiter=separator, lineterminator=end, quoting=quoting).writerow(names)
+    if header:
+        csv.writer(text, delimiter=separator, lineterminator=end, quoting=quoting).writerow(names)
     safe.to_csv(text, index=False, header=False, sep=separator, lineterminator=end, quoting=quoting)
     return text.getvalue()
 

@@ -40,14 +40,15 @@ class Layout:
     rows: int
 
 
-def find_layout(path: Path, data: bytes) -> Layout:
+def find_layout(path: Path, data: bytes, skipped: int = 0) -> Layout:
+    """The layout of a table; errors count lines as if `skipped` more stood between its header and its rows."""
     text = decode(path, data)
     if not text.strip():
         raise UserError(f"{path}: is empty; a header and rows are needed")
     directive = _DIRECTIVE.match(text)
-    line = 1
+    line = 1 + skipped
     if directive:
-        text, line = text[directive.end() :], 2
+        text, line = text[directive.end() :], line + 1
     sample = _sample(text)
     separator = directive.group(1) if directive else find_separator(sample, path.name.lower())
     spaced = len(sample) > 1 and all(row.count(separator) == row.count(separator + " ") > 0 for row in sample)

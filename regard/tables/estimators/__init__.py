@@ -1,1 +1,5 @@
-"""scikit-learn estimators of tables."""
+"""The estimators of scikit-learn's kind: classifier, regressor, imputer."""
+
+from regard.tables.estimators.scikit import import_base
+
+import_base()

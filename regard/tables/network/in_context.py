@@ -1,7 +1,8 @@
 """In-context prediction: the pre-trained network with the context rows of one table, encoded once for many queries."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,52 +10,28 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.closed_form import ClosedForms
-from regard.core.machine import seed_for
-from regard.models.in_context import Context, InContextModel, fit_closed_forms
+from regard.closed_form import ClosedForms, RowFeatures
+from regard.models.in_context import InContextModel
 from regard.parts.taps import listen
 from regard.tables.encode.table import EncodedTable
-from regard.tables.ensemble import Member, context_size, draw_member
+from regard.tables.ensemble import ALL_MEMBERS_ROWS, Member, affordable_members, draw_member
+from regard.tables.network.contexts import GLOBAL, ClosedFormCache, Contexts, TableContext
 from regard.tables.network.in_context_loss import smooth_probabilities
-from regard.tables.network.local_context import MAX_CLUSTERS, Clusters, find_clusters
+from regard.tables.threads import side_by_side
 
 CELLS_PER_PASS = 60_000  # of query rows, which bounds memory
-MAX_CONTEXTS = 24  # encoded contexts that are kept
-BLOCK = 64  # least number of query rows of a pass
-GLOBAL = -1  # the context of the whole table, in place of the number of a cluster
+ROWS_PER_PIECE = 256  # of a pass, computed by one thread
+BLOCK = 64  # least number of query rows of a piece
 LOCAL_MEMBER = 1  # the member that uses local context
-MAX_CLUSTERED = 20_000  # rows that are clustered
 
 
 @dataclass(frozen=True)
 class Members:
-    """Which ensemble members a predictor has: `count` of them, numbered from `first`."""
+    """Which ensemble members a predictor has: `count` of them, fewer if there are many rows, numbered from `first`."""
 
     count: int
     first: int = 0
     local: bool = False  # whether one member uses local context, if the table is too large for one pass
-
-
-@dataclass(frozen=True)
-class TableContext:
-    """An encoded context: of the whole table, or of a cluster of it."""
-
-    rows: Tensor  # context rows
-    statistics_rows: Tensor  # rows of the closed forms
-    encoded: Context
-
-
-class ClosedFormCache:
-    """Closed forms depend on no weights: members and networks that see the same rows and columns share them."""
-
-    def __init__(self) -> None:
-        self._fitted: dict[bytes, ClosedForms] = {}
-
-    def get(self, member: Member, fit: Callable[[], ClosedForms]) -> ClosedForms:
-        key = member.statistics_key
-        if key not in self._fitted:
-            self._fitted[key] = fit()
-        return self._fitted[key]
 
 
 def _pad(values: Float[Tensor, "row column"]) -> Float[Tensor, "padded column"]:
@@ -83,28 +60,55 @@ class InContextPredictor:
         """Predictors of the same table may share a cache of closed forms."""
         self.model, self.table, self.settings = model.eval(), table, members
         self.closed_forms = closed_forms or ClosedFormCache()
-        self.members = [draw_member(table, members.first + number, seed) for number in range(members.count)]
-        self._contexts: dict[tuple[int, int], TableContext] = {}
-        self._clusters: dict[int, Clusters] = {}
+        count = affordable_members(table, members.count)
+        self.members = [draw_member(table, members.first + number, seed) for number in range(count)]
+        self.contexts = Contexts(model, table, self.members, self.closed_forms)
 
     def __getstate__(self) -> dict[str, Any]:
         """Encoded contexts can be computed again, and would make a pickle many times as large."""
-        return {**self.__dict__, "_contexts": {}, "_clusters": {}, "closed_forms": ClosedFormCache()}
+        cache = ClosedFormCache()
+        contexts = Contexts(self.model, self.table, self.members, cache)
+        return {**self.__dict__, "contexts": contexts, "closed_forms": cache}
 
+    @torch.inference_mode()
     def predict(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row prediction"]:
         """The probability of each class; or the mean and the quantiles of a number, on its own scale."""
         order = torch.from_numpy(np.lexsort(values.numpy().T))  # see _pad
-        predictions = [self._predict(number, values[order]) for number in range(len(self.members))]
+        values = values[order]
+        together = [number for number in range(len(self.members)) if not self._is_local(number)]
+        parts: dict[int, list[Tensor]] = {number: [] for number in range(len(self.members))}
+        for rows in torch.arange(len(values)).split(self._rows_per_pass(self.members[0])):
+            contexts = self.contexts.get((number, GLOBAL) for number in together)
+            for number, part in zip(together, self._predict(together, contexts, values[rows]), strict=True):
+                parts[number].append(part)
+        for number in parts.keys() - together:
+            passes = list(self.passes(number, values))
+            local = torch.cat([self._predict([number], [context], values[rows])[0] for rows, context in passes])
+            parts[number].append(local[torch.cat([rows for rows, _ in passes]).argsort()])
+        predictions = [self._decode(self.members[number], torch.cat(each)) for number, each in parts.items()]
         return torch.stack(predictions).mean(0)[order.argsort()]
 
-    @torch.inference_mode()
-    def _predict(self, number: int, values: Tensor) -> Tensor:
-        member = self.members[number]
-        rows, parts = [], []
-        for query, context in self.passes(number, values):
-            rows.append(query)
-            parts.append(self.model.predict(context.encoded, member.select(_pad(values[query])))[0, : len(query)])
-        return self._decode(member, torch.cat(parts)[torch.cat(rows).argsort()])
+    def _predict(self, numbers: list[int], contexts: list[TableContext], values: Tensor) -> list[Tensor]:
+        """What each of the members predicts for some rows, in pieces that are computed side by side."""
+        pieces = _pad(values).split(ROWS_PER_PIECE)
+        fitted = {context.fit: (number, context) for number, context in zip(numbers, contexts, strict=True)}
+        jobs = [
+            partial(_describe, context.closed_forms, self.members[number].select(piece))
+            for number, context in fitted.values()
+            for piece in pieces
+        ]
+        described = iter(side_by_side(jobs))
+        features = {key: [next(described) for _ in pieces] for key in fitted}
+        predicted = iter(
+            side_by_side(
+                [
+                    partial(_predict_piece, self.model, context, piece)
+                    for context in contexts
+                    for piece in features[context.fit]
+                ]
+            )
+        )
+        return [torch.cat([next(predicted) for _ in pieces])[: len(values)] for _ in contexts]
 
     @torch.inference_mode()
     def row_weights(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row context"]:
@@ -114,90 +118,37 @@ class InContextPredictor:
             for query, context in self.passes(number, values):
                 chosen = member.select(values[query])
                 with listen(self.model.label_attention) as attention, listen(self.model.gate) as gate:
-                    self.model.predict(context.encoded, chosen)
+                    _predict_piece(self.model, context, _describe(context.closed_forms, chosen))
                 weight = gate["weights"][0, :, 1:]
                 total[query[:, None], context.rows] += (1 - weight) * attention["pattern"][0].mean(0)
-                by_kernel = context.encoded.closed_forms.label_weights(chosen)[0]
+                by_kernel = context.closed_forms.label_weights(chosen)[0]
                 total[query[:, None], context.statistics_rows] += weight * by_kernel
         return total / len(self.members)
 
     @torch.inference_mode()
     def passes(self, number: int, values: Tensor) -> Iterator[tuple[Tensor, TableContext]]:
         """Which query rows are predicted together, and from which context."""
-        groups = [(GLOBAL, torch.arange(len(values)))]
+        groups = {GLOBAL: torch.arange(len(values))}
         if self._is_local(number):
-            cluster = self._clusters_of(number).assign(self._row_states(number, values))
-            groups = [(one, (cluster == one).nonzero()[:, 0]) for one in cluster.unique().tolist()]
-        for one, rows in groups:
-            context = self._context(number, one)
+            clusters = self.contexts.clusters_of(number, partial(self._row_states, number))
+            cluster = clusters.assign(self._row_states(number, values))
+            groups = {one: (cluster == one).nonzero()[:, 0] for one in cluster.unique().tolist()}
+        contexts = self.contexts.get((number, one) for one in groups)
+        for rows, context in zip(groups.values(), contexts, strict=True):
             for query in rows.split(self._rows_per_pass(self.members[number])):
                 yield query, context
 
     def _is_local(self, number: int) -> bool:
-        partial = len(self.members[number].context_rows) < len(self.table.values)
-        return self.settings.local and number == LOCAL_MEMBER and partial
-
-    def _context(self, number: int, cluster: int) -> TableContext:
-        """The encoded context of a member, cached; the least recently used one is dropped."""
-        context = self._contexts.pop((number, cluster), None)
-        if context is None:
-            member = self.members[number]
-            context = (
-                self._global_context(member)
-                if cluster == GLOBAL
-                else self._local_context(member, self._cluster_rows(number, cluster))
-            )
-            if len(self._contexts) >= max(MAX_CONTEXTS, len(self.members) + MAX_CLUSTERS):
-                self._contexts.pop(next(iter(self._contexts)))
-        self._contexts[number, cluster] = context
-        return context
-
-    def _global_context(self, member: Member) -> TableContext:
-        fitted = member
-        if len(member.statistics_rows) > len(member.context_rows):
-            # Closed forms of many rows are slow: they are fitted once for all members, whatever their class order.
-            fitted = replace(member, class_order=member.class_order.sort().values)
-        closed_forms = self.closed_forms.get(
-            fitted, lambda: fit_closed_forms(*self._inputs(fitted, member.statistics_rows))
-        )
-        closed_forms = closed_forms.subset(torch.searchsorted(member.statistics_rows, member.context_rows))
-        if fitted is not member and self.table.classes:
-            closed_forms = closed_forms.permute_classes(member.class_order)
-        inputs = self._inputs(member, member.context_rows)
-        encoded = self.model.encode_context(*inputs, member.column_codes, closed_forms)
-        return TableContext(member.context_rows, member.statistics_rows, encoded)
-
-    def _local_context(self, member: Member, rows: Tensor) -> TableContext:
-        return TableContext(rows, rows, self.model.encode_context(*self._inputs(member, rows), member.column_codes))
-
-    def _inputs(self, member: Member, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, int]:
-        """Cells, categorical columns, targets and number of classes of some rows, as the network takes them."""
-        table = self.table.take(rows)
-        category = table.category[member.columns][None]
-        return member.select(table.values), category, member.encode_target(table.target), table.classes
-
-    def _cluster_rows(self, number: int, cluster: int) -> Tensor:
-        """The rows of a cluster and some of the whole table, so that the global picture is not lost."""
-        near = self._clusters_of(number).rows[cluster]
-        everywhere = self.members[number].context_rows
-        some = everywhere[:: -(-len(everywhere) // (context_size(self.table) - len(near)))]
-        return torch.cat([near, some]).unique()
-
-    def _clusters_of(self, number: int) -> Clusters:
-        if number not in self._clusters:
-            count = len(self.table.values)
-            some = torch.linspace(0, count - 1, min(count, MAX_CLUSTERED)).round().long()
-            states = self._row_states(number, self.table.values[some])
-            clusters = find_clusters(states, context_size(self.table) * 2 // 3, seed_for("near", number))
-            self._clusters[number] = replace(clusters, rows=some[clusters.rows])
-        return self._clusters[number]
+        rows = len(self.members[number].context_rows)
+        partial_context = rows < len(self.table.values) and rows <= ALL_MEMBERS_ROWS
+        return self.settings.local and number == LOCAL_MEMBER and partial_context
 
     def _row_states(self, number: int, values: Tensor) -> Float[Tensor, "row width"]:
         """Row embeddings before attention between rows."""
+        (context,) = self.contexts.get([(number, GLOBAL)])
         member = self.members[number]
-        context = self._context(number, GLOBAL).encoded
-        parts = values.split(self._rows_per_pass(member))
-        return torch.cat([self.model.embed_rows(context, member.select(part))[0][0] for part in parts])
+        parts = member.select(values).split(min(ROWS_PER_PIECE, self._rows_per_pass(member)), 1)
+        return torch.cat(side_by_side([partial(_embed_piece, self.model, context, part) for part in parts]))
 
     def _rows_per_pass(self, member: Member) -> int:
         """Query rows of one pass, in whole blocks; label statistics of many classes take memory too."""
@@ -213,3 +164,18 @@ class InContextPredictor:
         linear = member.transform.is_linear
         mean = member.transform.inverse(prediction[:, :1]) if linear else quantiles.mean(-1, keepdim=True)
         return torch.cat([mean, quantiles], -1)
+
+
+@torch.inference_mode()
+def _describe(closed_forms: ClosedForms, values: Float[Tensor, "one row column"]) -> RowFeatures:
+    return RowFeatures.of_queries(closed_forms, values)
+
+
+@torch.inference_mode()
+def _predict_piece(model: InContextModel, context: TableContext, features: RowFeatures) -> Tensor:
+    return model.predict(context.encoded, context.in_order(features))[0]
+
+
+@torch.inference_mode()
+def _embed_piece(model: InContextModel, context: TableContext, values: Float[Tensor, "one row column"]) -> Tensor:
+    return model.embed_rows(context.encoded, context.in_order(_describe(context.closed_forms, values)))[0]

@@ -58,7 +58,7 @@ def save_imputer(imputer: Estimator, path: Path, *, overwrite: bool = False) -> 
     labels = [[as_label(one) for one in each] for each in imputer.labels_]
     columns = {**imputer.columns_.to_dict(), "labels": labels}
     with RunFolder(path).open(overwrite=overwrite) as folder:
-        folder.write_weights(imputer.model_.state_dict())
+        folder.write_weights(_compact(imputer.model_.state_dict()))
         tensors.save(path / TABLE, {"values": imputer.values_, **encoder_tensors(imputer.columns_)})
         write_text(path / COLUMNS, json.dumps(columns, indent=1, ensure_ascii=False))
         folder.write_config({
@@ -92,7 +92,14 @@ def _named_weights(
     prefix: str, predictor: InContextPredictor | LearnedKeysPredictor | NPTPredictor
 ) -> dict[str, Tensor]:
     """Copies, as targets may share a network and a file must not hold a tensor twice."""
-    return {f"{prefix}.{name}": value.clone() for name, value in predictor.model.state_dict().items()}
+    return {f"{prefix}.{name}": value for name, value in _compact(predictor.model.state_dict()).items()}
+
+
+def _compact(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies, in half precision where nothing is lost by it, as in the shipped weights."""
+    halves = {name: value.half() for name, value in weights.items() if value.is_floating_point()}
+    lossless = {name: half for name, half in halves.items() if half.to(weights[name].dtype).equal(weights[name])}
+    return {name: lossless[name] if name in lossless else value.clone() for name, value in weights.items()}
 
 
 def _settings(estimator: Estimator) -> dict[str, Any]:

@@ -1,0 +1,160 @@
+"""Encoded contexts: the context rows of each ensemble member, read by the network once and kept for many queries."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.closed_form import ClosedForms, RowFeatures, fit_closed_forms
+from regard.core.machine import seed_for
+from regard.models.in_context import Context, InContextModel, label_features
+from regard.tables.encode.table import EncodedTable
+from regard.tables.ensemble import Member, context_size
+from regard.tables.network.local_context import MAX_CLUSTERS, Clusters, find_clusters
+from regard.tables.threads import side_by_side
+
+MAX_CONTEXTS = 24  # that are kept
+GLOBAL = -1  # the context of the whole table, in place of the number of a cluster
+MAX_CLUSTERED = 20_000  # rows that are clustered
+
+Key = tuple[int, int]  # number of a member, and of a cluster or GLOBAL
+
+
+@dataclass(frozen=True)
+class TableContext:
+    """An encoded context: of the whole table, or of a cluster of it."""
+
+    rows: Tensor  # context rows
+    statistics_rows: Tensor  # rows of the closed forms
+    closed_forms: ClosedForms
+    class_order: Int[Tensor, " label"] | None  # of the member, if the closed forms have another one
+    encoded: Context
+
+    @property
+    def fit(self) -> int:
+        """Equal for contexts whose closed forms are those of one fit, which describe query rows alike."""
+        return id(self.closed_forms.columns)
+
+    def in_order(self, features: RowFeatures) -> RowFeatures:
+        """Features by these closed forms as the network reads them."""
+        return features if self.class_order is None else features.permute_classes(self.class_order)
+
+
+class ClosedFormCache:
+    """Closed forms depend on no weights: members and networks that see the same rows and columns share them."""
+
+    def __init__(self) -> None:
+        self._fitted: dict[bytes, ClosedForms] = {}
+
+    def get(self, member: Member, fit: Callable[[], ClosedForms]) -> ClosedForms:
+        key = member.statistics_key
+        if key not in self._fitted:
+            self._fitted[key] = fit()
+        return self._fitted[key]
+
+
+class Contexts:
+    """The encoded contexts of a network and a table; the least recently used ones are dropped."""
+
+    def __init__(
+        self, model: InContextModel, table: EncodedTable, members: list[Member], closed_forms: ClosedFormCache
+    ):
+        self.model, self.table, self.members, self.closed_forms = model, table, members, closed_forms
+        self._encoded: dict[Key, TableContext] = {}
+        self._clusters: dict[int, Clusters] = {}
+
+    def get(self, keys: Iterable[Key]) -> list[TableContext]:
+        """The contexts of these members and clusters; those that are not kept are encoded side by side."""
+        keys = list(keys)
+        missing = [key for key in keys if key not in self._encoded]
+        jobs = self._jobs(missing)
+        total = torch.get_num_threads()
+        encoded = dict(zip(missing, side_by_side(jobs, max(1, total // len(jobs))) if jobs else [], strict=True))
+        for key in keys:
+            self._encoded[key] = self._encoded.pop(key) if key in self._encoded else encoded[key]
+        while len(self._encoded) > max(MAX_CONTEXTS, len(self.members) + MAX_CLUSTERS):
+            self._encoded.pop(next(iter(self._encoded)))
+        return [self._encoded[key] if key in self._encoded else encoded[key] for key in keys]
+
+    def clusters_of(self, number: int, row_states: Callable[[Tensor], Tensor]) -> Clusters:
+        """The clusters of a member, by the row embeddings that `row_states` gives."""
+        if number not in self._clusters:
+            count = len(self.table.values)
+            some = torch.linspace(0, count - 1, min(count, MAX_CLUSTERED)).round().long()
+            states: Float[Tensor, "row width"] = row_states(self.table.values[some])
+            clusters = find_clusters(states, context_size(self.table) * 2 // 3, seed_for("near", number))
+            self._clusters[number] = replace(clusters, rows=some[clusters.rows])
+        return self._clusters[number]
+
+    def _jobs(self, keys: list[Key]) -> list[Callable[[], TableContext]]:
+        """How to encode each of these contexts. Closed forms are fitted first, with all threads, and shared."""
+        jobs: list[Callable[[], TableContext]] = []
+        described: dict[tuple[int, bytes], RowFeatures] = {}
+        for number, cluster in keys:
+            member = self.members[number]
+            if cluster != GLOBAL:
+                jobs.append(partial(self._local, member, self._cluster_rows(number, cluster)))
+                continue
+            fitted = self._shared(member)
+            closed_forms = self.closed_forms.get(fitted, partial(self._fit, fitted, member.statistics_rows))
+            closed_forms = closed_forms.subset(torch.searchsorted(member.statistics_rows, member.context_rows))
+            key = (id(closed_forms.columns), member.context_rows.numpy().tobytes())
+            if key not in described:
+                described[key] = self._describe(fitted, member.context_rows, closed_forms)
+            order = None if fitted is member else member.class_order
+            jobs.append(partial(self._global, member, closed_forms, described[key], order))
+        return jobs
+
+    def _shared(self, member: Member) -> Member:
+        """The member with the order of classes that its closed forms are fitted in.
+
+        It is that of the table, so that members share them. Only if there are few rows, several classes and categories,
+        whose target statistics are those of the first few classes, members differ.
+        """
+        if not self.table.classes:
+            return member
+        many = len(member.statistics_rows) > len(member.context_rows)
+        if many or self.table.classes <= 2 or not self.table.category[member.columns].any():
+            return replace(member, class_order=member.class_order.sort().values)
+        return member
+
+    @torch.inference_mode()
+    def _global(
+        self, member: Member, closed_forms: ClosedForms, features: RowFeatures, order: Tensor | None
+    ) -> TableContext:
+        features = features if order is None else features.permute_classes(order)
+        encoded = self._encode(member, member.context_rows, features)
+        return TableContext(member.context_rows, member.statistics_rows, closed_forms, order, encoded)
+
+    @torch.inference_mode()
+    def _local(self, member: Member, rows: Tensor) -> TableContext:
+        closed_forms = self._fit(member, rows)
+        encoded = self._encode(member, rows, self._describe(member, rows, closed_forms))
+        return TableContext(rows, rows, closed_forms, None, encoded)
+
+    def _encode(self, member: Member, rows: Tensor, features: RowFeatures) -> Context:
+        return self.model.encode_context(features, self._labels(member, rows), self.table.classes, member.column_codes)
+
+    @torch.inference_mode()
+    def _fit(self, member: Member, rows: Tensor) -> ClosedForms:
+        category = self.table.category[member.columns][None]
+        values = member.select(self.table.values[rows])
+        return fit_closed_forms(values, category, self._labels(member, rows), self.table.classes)
+
+    @torch.inference_mode()
+    def _describe(self, member: Member, rows: Tensor, closed_forms: ClosedForms) -> RowFeatures:
+        values = member.select(self.table.values[rows])
+        return RowFeatures.of_context(closed_forms, values, self._labels(member, rows))
+
+    def _labels(self, member: Member, rows: Tensor) -> Float[Tensor, "one row label"]:
+        return label_features(member.encode_target(self.table.target[rows]), self.table.classes)
+
+    def _cluster_rows(self, number: int, cluster: int) -> Tensor:
+        """The rows of a cluster and some of the whole table, so that the global picture is not lost."""
+        near = self._clusters[number].rows[cluster]
+        everywhere = self.members[number].context_rows
+        some = everywhere[:: -(-len(everywhere) // (context_size(self.table) - len(near)))]
+        return torch.cat([near, some]).unique()

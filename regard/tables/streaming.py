@@ -1,0 +1,185 @@
+"""Predictions of a file, chunk by chunk: memory stays flat, and an interrupted run goes on where it stopped.
+
+Finished chunks are kept in a folder beside the output, together with a digest of the model, the table and the settings.
+The output is assembled from them when all are there, so it is whole or absent.
+"""
+
+import gzip
+import hashlib
+import json
+import logging
+import lzma
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+
+from regard.core.errors import UserError
+from regard.core.files import atomic_file, read_json, sha256, write_text
+from regard.data.tables.chunks import Chunk, table_chunks
+from regard.data.tables.files import check_written, table_text, write_table
+from regard.tables.data_checks import check_new_data
+from regard.tables.encode.cells import ROW
+from regard.tables.encode.frames import errors_in
+from regard.tables.estimators.classifier import NPTClassifier
+from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.predictions import check_columns, join_columns, prediction_table
+
+PROGRESS_SECONDS = 10.0
+STATE = "state.json"
+
+logger = logging.getLogger("regard.tables")
+
+
+@dataclass(frozen=True)
+class FilePredictions:
+    """Predictions for the rows of a file; the columns `copied` from the file stand before them."""
+
+    estimator: NPTClassifier | NPTRegressor
+    table: Path
+    copied: tuple[str, ...] = ()
+    quantiles: tuple[float, ...] = (0.05, 0.5, 0.95)
+
+    def write(self, out: Path, run: Path) -> int:
+        """Write all predictions to a file; gives their number. `run` is the folder of the estimator."""
+        chunks = self._chunks()
+        first = list(islice(chunks, 2))
+        if len(first) < 2:
+            predicted = self._predict(first[0], 0, set())
+            write_table(predicted, out)
+            return len(predicted)
+        parts = Parts(out, self._digest(run))
+        noted: set[str] = set()
+        began, done, said = time.monotonic(), 0, time.monotonic()
+        try:
+            for number, chunk in enumerate(chain(first, chunks)):
+                if number < len(parts.rows):
+                    continue
+                start = sum(parts.rows)
+                if number and not done:
+                    logger.info("going on after %s rows", f"{start:,}")
+                predicted = self._predict(chunk, start, noted)
+                parts.add(predicted)
+                done += len(predicted)
+                if time.monotonic() - said > PROGRESS_SECONDS:
+                    said = time.monotonic()
+                    logger.info(
+                        "predicted %s rows, %.0f a second", f"{start + len(predicted):,}", done / (said - began)
+                    )
+        except KeyboardInterrupt:
+            logger.warning("stopped after %s rows; the same command goes on from there", f"{sum(parts.rows):,}")
+            raise
+        parts.assemble()
+        return sum(parts.rows)
+
+    def texts(self) -> Iterator[str]:
+        """The predictions as CSV, one text for each chunk."""
+        start, noted = 0, set[str]()
+        for chunk in self._chunks():
+            predicted = self._predict(chunk, start, noted)
+            yield table_text(predicted, header=start == 0)
+            start += len(predicted)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        has_dates = any(column.kind == "date" for column in self.estimator.columns_.columns)
+        return table_chunks(self.table, whole=has_dates)
+
+    def _predict(self, chunk: Chunk, start: int, noted: set[str]) -> pd.DataFrame:
+        with errors_in(self.table):
+            frame = chunk.frame()
+            frame = frame.set_axis(
+                pd.RangeIndex(start, start + len(frame), name=ROW)
+            )  # errors name the row in the file
+            for line in check_new_data(self.estimator.columns_, frame):
+                if (column := line.split(": ")[0]) not in noted:
+                    noted.add(column)
+                    logger.warning("note: %s", f"from row {start:,} on: {line}" if start else line)
+            check_columns(self.copied, list(frame))
+            predicted = prediction_table(self.estimator, frame, self.quantiles)
+        if self.copied:
+            predicted = join_columns(chunk.cells(tuple(dict.fromkeys(self.copied))), predicted)
+        return predicted
+
+    def _digest(self, run: Path) -> str:
+        """Equal where model, table and settings are, so that chunks which were predicted before can be used."""
+        files = [self.table, *sorted(file for file in run.iterdir() if file.is_file())]
+        words = [*map(sha256, files), str(self.copied), str(self.quantiles)]
+        return hashlib.sha256("\n".join(words).encode()).hexdigest()
+
+
+class Parts:
+    """The chunks of an output that are done, in a folder beside it."""
+
+    def __init__(self, out: Path, digest: str):
+        self.out, self.digest = out, digest
+        self.kind, self.compression = check_written(out)
+        self.folder = out.with_name(f".{out.name}.partial")
+        self.rows: list[int] = []  # of each part
+        try:
+            if (self.folder / STATE).is_file():
+                self._resume(read_json(self.folder / STATE))
+            if not self.rows:
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self.folder.mkdir(parents=True)
+        except OSError as error:
+            raise UserError(f"{self.folder}: cannot be written ({error.strerror})") from None
+
+    def _resume(self, state: Any) -> None:
+        rows = state.get("rows")
+        known = state.get("digest") == self.digest and isinstance(rows, list)
+        if known and all(isinstance(each, int) and self._part(number).is_file() for number, each in enumerate(rows)):
+            self.rows = rows
+        else:
+            logger.info("%s: is of another model, table or setting, and is begun anew", self.folder)
+
+    def add(self, predicted: pd.DataFrame) -> None:
+        number = len(self.rows)
+        if self.kind == ".parquet":
+            write_table(predicted, self._part(number))
+        else:
+            separator = "\t" if self.kind == ".tsv" else ","
+            write_text(self._part(number), table_text(predicted, separator, header=number == 0))
+        self.rows.append(len(predicted))
+        write_text(self.folder / STATE, json.dumps({"digest": self.digest, "rows": self.rows}))
+
+    def assemble(self) -> None:
+        """Write the output, and remove the parts."""
+        parts = [self._part(number) for number in range(len(self.rows))]
+        try:
+            with atomic_file(self.out) as temporary, open_compressed(temporary, self.compression) as file:
+                if self.kind == ".parquet":
+                    _join_parquet(parts, file)
+                else:
+                    for part in parts:
+                        file.write(part.read_bytes())
+        except OSError as error:
+            raise UserError(f"{self.out}: cannot be written ({error.strerror})") from None
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _part(self, number: int) -> Path:
+        return self.folder / f"{number:06d}{self.kind}"
+
+
+def open_compressed(path: Path, compression: str) -> Any:
+    """A binary file to write to, compressed as the suffix `compression` says."""
+    if compression == ".gz":
+        return gzip.GzipFile(path, "wb", mtime=0)
+    if compression == ".xz":
+        return lzma.open(path, "wb")
+    if compression == ".zst":
+        return pyarrow.CompressedOutputStream(str(path), "zstd")
+    return path.open("wb")
+
+
+def _join_parquet(parts: Sequence[Path], file: Any) -> None:
+    schema = pyarrow.parquet.read_schema(parts[0])
+    with pyarrow.parquet.ParquetWriter(file, schema) as writer:
+        for part in parts:
+            writer.write_table(pyarrow.parquet.read_table(part).cast(schema))
