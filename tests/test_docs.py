@@ -1,5 +1,6 @@
 """The documents are taken at their word: what they show is run."""
 
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ def test_a_new_attention_is_one_file_and_one_name_in_a_union(tmp_path: Path):
     """Apply the worked example of docs/architecture.md to a copy, and run the contract tests on it."""
     page = (ROOT / "docs" / "architecture.md").read_text()
     for folder in ("regard", "tests"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, tmp_path / folder)  # with the byte code, which then need not be made
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     page = page[page.index("## Worked example: a new attention") : page.index("## Worked example: a new task")]
     [(place, code)] = re.findall(r"```python new-file=(\S+)\n(.*?)```", page, re.DOTALL)
@@ -47,7 +48,7 @@ def test_a_new_task_is_one_folder_one_name_in_a_union_and_one_verb(tmp_path: Pat
     """Apply the worked example of docs/architecture.md to a copy; train, use and evaluate it on the command line."""
     page = (ROOT / "docs" / "architecture.md").read_text()
     page = page[page.index("## Worked example: a new task") : page.index("## Documents that cannot lie")]
-    shutil.copytree(ROOT / "regard", tmp_path / "regard", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "regard", tmp_path / "regard")
     files = re.findall(r"```python new-file=(\S+)\n(.*?)```", page, re.DOTALL)
     assert {Path(place).parent.as_posix() for place, _ in files} == {"regard/tasks/rate"}, "one new folder"
     for place, code in files:
@@ -62,24 +63,45 @@ def test_a_new_task_is_one_folder_one_name_in_a_union_and_one_verb(tmp_path: Pat
     (tmp_path / "stars.tsv").write_text("label\ttext\n" + "\n".join(lines) + "\n")
     small = ["--steps=3", "--model.width=16", "--model.layers=1"]
     train = ["train", "rate", "--train", "stars.tsv", "--valid", "stars.tsv", "--out", "runs/stars", *small]
-    typed(tmp_path, *train)
-    [number] = typed(tmp_path, "rate", "runs/stars", given="a good film\n").split()
+    evaluation, usage = ["evaluate", "runs/stars", "stars.tsv"], ["--help"]
+    _, number, scores, help_text = typed(tmp_path, [train, ["rate", "runs/stars"], evaluation, usage], "a good film\n")
     assert float(number) == pytest.approx(3, abs=20)
-    assert "rmse: " in typed(tmp_path, "evaluate", "runs/stars", "stars.tsv")
-    assert "rate" in typed(tmp_path, "--help")
+    assert "rmse: " in scores
+    assert "rate" in help_text
 
 
-def typed(folder: Path, *words: str, given: str = "") -> str:
+# Several commands in one process, which imports everything once; each has the same standard input.
+TYPED = """
+import contextlib, io, json, sys
+from regard.cli import main
+
+commands, given = json.load(sys.stdin)
+outputs = []
+for words in commands:
+    sys.stdin = io.TextIOWrapper(io.BytesIO(given.encode()))
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            main(words)
+        except SystemExit as stop:
+            assert not stop.code, (words, stop.code)
+    outputs.append(printed.getvalue())
+print(json.dumps(outputs))
+"""
+
+
+def typed(folder: Path, commands: list[list[str]], given: str) -> list[str]:
+    """What each command prints, with the package in `folder`."""
     done = subprocess.run(
-        [sys.executable, "-m", "regard", *words],
+        [sys.executable, "-c", TYPED],
         cwd=folder,
-        input=given,
+        input=json.dumps([commands, given]),
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(folder)},
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    outputs: list[str] = json.loads(done.stdout)
+    return outputs
 
 
 def test_every_link_in_the_documents_leads_somewhere():

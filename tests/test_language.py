@@ -102,7 +102,7 @@ def test_what_has_no_meaning_for_a_language_model_is_refused(run: Path, tmp_path
     assert f"{tmp_path / 'x.txt'}: 1 tokens are too few" in capsys.readouterr().err
     for option in ("--beam", "--max-tokens"):
         assert regard("evaluate", run, tmp_path / "x.txt", option, "5") == 2
-        assert f"{option}: is of no use to {run}, whose task is LanguageModel" in capsys.readouterr().err
+        assert f"{option}: has no effect on {run}, whose task is LanguageModel" in capsys.readouterr().err
 
 
 def test_show_distinguishes_the_losses(run: Path, capsys: pytest.CaptureFixture):

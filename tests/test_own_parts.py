@@ -120,7 +120,7 @@ def test_a_part_that_could_not_be_read_again_is_refused_before_training(tmp_path
 def test_it_is_not_exported_as_what_it_inherits_from(tmp_path: Path):
     config = GPT(vocab=9, width=16, heads=2, layers=1, position=Learned(16), attention=Louder())
     save_run(tmp_path / "run", config, config.build())
-    with pytest.raises(ConfigError, match="Louder, a part of your own, has no place"):
+    with pytest.raises(ConfigError, match="Louder, a part of your own, cannot be stored"):
         export_huggingface(load_run(tmp_path / "run"), tmp_path / "out")
 
 

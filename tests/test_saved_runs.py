@@ -12,9 +12,10 @@ import regard as library
 from regard.core import tensors
 from regard.core.errors import UserError
 from regard.models import BERT, GPT
+from regard.models.bert import ClassifierHead
 from regard.parts.positions import Learned
 from regard.store import CONFIG, WEIGHTS, read_config
-from regard.tasks import LanguageModel, MaskedLM, save_run
+from regard.tasks import Classify, LanguageModel, MaskedLM, save_run
 from regard.text import Characters
 from tests.command import regard
 
@@ -64,6 +65,15 @@ def test_weights_that_are_not_finite_are_refused(damage, tmp_path):
     tensors.save(path / WEIGHTS, weights)
     with pytest.raises(UserError, match=r"model\.safetensors: decoder\.norm\.weight holds values that are not finite"):
         library.load(path)
+
+
+@pytest.mark.parametrize("labels", [(), ("a", "b"), ("a", "b", "c", "d")])
+def test_labels_must_be_as_many_as_the_scores(labels, tmp_path):
+    tokenizer = Characters().train([TEXT])
+    config = BERT(vocab=tokenizer.vocab, head=ClassifierHead(3), **SMALL)
+    save_run(tmp_path / "run", config, config.build(), Classify(labels), tokenizer)
+    with pytest.raises(UserError, match=rf"config\.yaml: task\.labels: has {len(labels)} labels, the model 3"):
+        library.load(tmp_path / "run")
 
 
 def test_a_task_that_says_nothing_has_the_usual_window_or_what_its_positions_reach(tmp_path, capsys):

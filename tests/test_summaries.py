@@ -203,7 +203,7 @@ def test_files_that_hold_no_documents_are_named(text: str, message: str, files: 
     [
         (
             ["--model=GPT"],
-            "model: GPT does not read one text and write another; choose of RNN, Transformer, DecoderOnly",
+            "model: GPT does not read one text and write another; choose one of RNN, Transformer, DecoderOnly",
         ),
         (["--task.max_length=0"], "max_length: must be at least 1, not 0"),
         (["--model=DecoderOnly", "--model.alternate=Linformer"], "alternate: Linformer cannot hide the future"),

@@ -187,7 +187,7 @@ def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):
         (["--model.position=Learned"], "model.position: {} was trained with Rotary"),
         (["--model.feed.hidden=8"], "model.feed: {} was trained with GELU(hidden=None), not GELU(hidden=8)"),
         (["--model.vocab=9"], "model.vocab: {} was trained with"),
-        (["--model=RNNClassifier"], "model: {} holds a BERT, which is no RNNClassifier; leave it out"),
+        (["--model=RNNClassifier"], "model: {} holds a BERT, not a RNNClassifier; leave it out"),
         (["--data.tokenizer=BPE"], "data.tokenizer: the model of {} has its own tokenizer; leave it out"),
     ],
 )

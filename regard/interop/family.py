@@ -43,7 +43,7 @@ def activation(feed: Feed, table: Mapping[str, type], family: str) -> str:
     for word, kind in table.items():
         if type(feed) is kind:
             return word
-    raise ConfigError(f"feed: {feed} has no place in a Hugging Face {family} folder")
+    raise ConfigError(f"feed: {feed} cannot be stored in a Hugging Face {family} folder")
 
 
 def hidden(feed: Any, width: int) -> int:
@@ -57,7 +57,7 @@ def expect(config: Trunk, family: str, wanted: Mapping[str, Any]) -> None:
     for part, want in wanted.items():
         have = getattr(config, part)
         if not (isinstance(have, want) if isinstance(want, type) else have == want):
-            raise ConfigError(f"{part}: {have} has no place in a Hugging Face {family} folder")
+            raise ConfigError(f"{part}: {have} cannot be stored in a Hugging Face {family} folder")
 
 
 def expect_plain_heads(config: Trunk, family: str, *, grouped: bool = False) -> None:
@@ -65,10 +65,12 @@ def expect_plain_heads(config: Trunk, family: str, *, grouped: bool = False) -> 
     expect(config, family, {"attention": Full, "alternate": None, "query_norm": None})
     size = config.head_size or config.width // config.heads
     if not grouped and (size * config.heads != config.width or (config.kv_heads or config.heads) != config.heads):
-        raise ConfigError(f"heads: {config.heads} of size {size} do not share width {config.width} as in {family}")
+        raise ConfigError(
+            f"heads: {config.heads} of size {size} do not add up to width {config.width}, as {family} requires"
+        )
     scale = config.attention.scale if isinstance(config.attention, Full) else None
     if scale is not None and scale != size**-0.5:
-        raise ConfigError(f"attention.scale: {scale} has no place in a Hugging Face {family} folder")
+        raise ConfigError(f"attention.scale: {scale} cannot be stored in a Hugging Face {family} folder")
 
 
 def biases(config: Trunk) -> tuple[bool, bool, bool]:
@@ -80,6 +82,6 @@ def biases(config: Trunk) -> tuple[bool, bool, bool]:
 def expect_biases(config: Trunk, family: str, *, query: bool, out: bool, feed: bool) -> None:
     if biases(config) != (query, out, feed):
         raise ConfigError(
-            f"bias: {biases(config)} (of queries, of what leaves the heads, of the feed-forward) has no place in a "
+            f"bias: {biases(config)} (of queries, of what leaves the heads, of the feed-forward) cannot be stored in a "
             f"Hugging Face {family} folder, which has {(query, out, feed)}"
         )

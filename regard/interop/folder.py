@@ -39,7 +39,7 @@ def file_in(folder: Path, name: str) -> Path:
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise UserError(f"{path}: is a link to nowhere") from None
+        raise UserError(f"{path}: is a broken link") from None
     if not real.is_relative_to(folder.resolve()):
         raise UserError(f"{path}: is a link out of the folder: refused; copy the file itself into the folder")
     if not real.is_file():
@@ -128,7 +128,7 @@ def open_weights(folder: Path) -> Iterator[Weights]:
 def _open_indexed(folder: Path, stack: ExitStack) -> Weights:
     index = read_json(folder, INDEX).get("weight_map")
     if not isinstance(index, dict) or not all(isinstance(shard, str) for shard in index.values()):
-        raise UserError(f"{folder / INDEX}: weight_map must lead from the names of tensors to files")
+        raise UserError(f"{folder / INDEX}: weight_map must map tensor names to files")
     weights = _open_shards([file_in(folder, shard) for shard in sorted(set(index.values()))], stack)
     if lost := [name for name in index if name not in weights]:
         raise UserError(f"{folder / INDEX}: no shard holds {listed(lost)}")
@@ -162,7 +162,7 @@ def _open_pickle(path: Path) -> Weights:
         raise UserError(f"{path}: refused, no plain pickle of tensors ({reason}); ask for safetensors") from None
     named = isinstance(tensors, dict) and all(isinstance(name, str) for name in tensors)
     if not named or not all(isinstance(tensor, Tensor) for tensor in tensors.values()):
-        raise UserError(f"{path}: holds other things than tensors by name; ask for safetensors")
+        raise UserError(f"{path}: holds more than named tensors; ask for safetensors")
     return Weights(
         {name: Stored(tuple(t.shape), path, partial(tensors.__getitem__, name)) for name, t in tensors.items()}
     )

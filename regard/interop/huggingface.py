@@ -128,7 +128,7 @@ def _family_for(config: Any) -> Family:
     for name in ("attention", "position", "feed", "norm", "wiring"):
         kind = type(getattr(config, name, None))
         if not kind.__module__.startswith(("regard.", "builtins")):
-            raise ConfigError(f"{name}: {kind.__name__}, a part of your own, has no place in a Hugging Face folder")
+            raise ConfigError(f"{name}: {kind.__name__}, a part of your own, cannot be stored in a Hugging Face folder")
     if isinstance(config, BERT):
         return FAMILIES["bert"]
     if isinstance(config, ViT):
@@ -137,12 +137,12 @@ def _family_for(config: Any) -> Family:
         raise ConfigError(f"{type(config).__name__} cannot be written as a Hugging Face folder; GPT, BERT and ViT can")
     for name in ("bigram", "logit_softcap", "embedding_skip"):
         if getattr(config, name):
-            raise ConfigError(f"model.{name}: {getattr(config, name)} has no place in a Hugging Face folder")
+            raise ConfigError(f"model.{name}: {getattr(config, name)} cannot be stored in a Hugging Face folder")
     if isinstance(config.position, Learned):
         return FAMILIES["gpt2"]
     if isinstance(config.position, Rotary):
         return FAMILIES["llama" if isinstance(config.norm, RMSNorm) else "gpt_neox"]
-    raise ConfigError(f"position: {config.position} has no place in a Hugging Face folder; Learned and Rotary have")
+    raise ConfigError(f"position: {config.position} cannot be stored in a Hugging Face folder; Learned and Rotary can")
 
 
 def _how(config: Any) -> str:

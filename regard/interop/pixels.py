@@ -25,10 +25,10 @@ def read_pixels(path: Path, config: ViT) -> dict[str, Any]:
     for key, usual in (("do_rescale", True), ("rescale_factor", 1 / 255)):
         value = settings.get(key, usual)
         if not isinstance(value, int | float) or not 0 <= value <= 1 or abs(value - usual) > 1e-6:
-            raise UserError(f"{path / FILE}: {key} {shown(value)}: images are read as shares of white, 0 to 1")
+            raise UserError(f"{path / FILE}: {key} {shown(value)}: pixels are read as fractions from 0 to 1")
     resample = settings.get("resample", BILINEAR)
     if resample != BICUBIC:
-        differs = f"resample {shown(resample)}, and here images are resized bicubically"
+        differs = f"resample {shown(resample)}, but here images are resized bicubically"
         log.info("note: %s: %s: answers can differ a little", path / FILE, differs)
     if settings.get("do_normalize") is False:
         settings |= {"image_mean": [0] * config.channels, "image_std": [1] * config.channels}

@@ -75,7 +75,7 @@ def fitting(table: Table, ours: Mapping[str, Tensor]) -> list[Row]:
     numbered = [row.at(n) for row in table.rows for n in (range(layers) if "{}" in row.theirs else [0])]
     rows = [row for row in numbered if all(name in ours for name in row.ours)]
     if unmatched := sorted(set(ours) - {name for row in rows for name in row.ours}):
-        raise ConfigError(f"{listed(unmatched)}: has no place in the Hugging Face model")
+        raise ConfigError(f"{listed(unmatched)}: has no counterpart in the Hugging Face model")
     return rows
 
 

@@ -25,7 +25,7 @@ HOW = "transformers writes one: AutoTokenizer.from_pretrained(folder).save_pretr
 def read_tokenizer(folder: Path, config: Model) -> Tokenizer:
     """A folder whose texts cannot be read is refused with what it lacks."""
     if getattr(config, "target_vocab", None) is not None:
-        raise UserError(f"its source and target have different tokens, for which one {JSON} does not do")
+        raise UserError(f"its source and target vocabularies differ, and one {JSON} holds only one")
     settings = TokenizerSettings(folder)
     engine = _engine(folder, config, settings)
     special = {number for number, token in engine.get_added_tokens_decoder().items() if token.special}
@@ -119,7 +119,7 @@ def _roles(engine: Engine, config: Model, settings: TokenizerSettings, vocab: in
 
     ends = ids_of("sep", "eos") if isinstance(config, BERT) else ids_of("eos")
     if not ends:
-        raise UserError("names no token that ends a text; say it as eos_token in tokenizer_config.json")
+        raise UserError("names no token that ends a text; set eos_token in tokenizer_config.json")
     named = engine.token_to_id(settings.name("eos") or "")
     end = named if named in ends else ends[0]  # of several, the one that the tokenizer itself ends a text with
     pad = [*ids_of("pad"), end][0]

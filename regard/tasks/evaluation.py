@@ -14,5 +14,5 @@ def evaluate(run: Run, files: Sequence[str], options: EvalOptions = EvalOptions(
         raise UserError(f"{run.path}: its config names no task, so nothing can be evaluated")
     for field in fields(EvalOptions):
         if getattr(options, field.name) and field.name not in run.task.eval_options:
-            raise ConfigError(f"{field.name}: is of no use to {run.path}, whose task is {type(run.task).__name__}")
+            raise ConfigError(f"{field.name}: has no effect on {run.path}, whose task is {type(run.task).__name__}")
     return run.task.evaluate(run, files, options)

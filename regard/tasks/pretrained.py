@@ -29,7 +29,7 @@ class Pretrained:
     def check(self, model: Any) -> None:
         """The new model must have the shape of the pre-trained one."""
         if not isinstance(model, BERT):
-            raise ConfigError(f"model: {self.path} holds a BERT, which is no {type(model).__name__}; leave it out")
+            raise ConfigError(f"model: {self.path} holds a BERT, not a {type(model).__name__}; leave it out")
         for name in (field.name for field in fields(BERT) if field.name not in FREE):
             was, wanted = getattr(self.model, name), getattr(model, name)
             if was != wanted:

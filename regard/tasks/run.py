@@ -7,6 +7,7 @@ from typing import Any, get_args
 from torch import nn
 
 from regard.core.config import to_dict
+from regard.core.errors import UserError
 from regard.interop import read_folder
 from regard.models import Model
 from regard.store import CONFIG, TOKENIZER, RunFolder
@@ -21,8 +22,18 @@ def load_run(path: str | Path) -> Run:
     path = Path(path)
     if (path / CONFIG).exists():
         task = read_part(path, AnyTask | None, "task")
-        return as_run(load_model(path), task)
+        loaded = load_model(path)
+        _check_labels(task, loaded)
+        return as_run(loaded, task)
     return as_run(read_folder(path))
+
+
+def _check_labels(task: Task | None, loaded: Loaded) -> None:
+    """Refuse a task whose labels are not as many as the scores of its model."""
+    count = getattr(getattr(loaded.config, "head", loaded.config), "labels", None)
+    labels = getattr(task, "labels", None)
+    if labels is not None and count is not None and len(labels) != count:
+        raise UserError(f"{loaded.path / CONFIG}: task.labels: has {len(labels)} labels, the model {count}")
 
 
 def as_run(loaded: Loaded, task: Task | None = None) -> Run:

@@ -89,7 +89,7 @@ class OpenRun:
         if tree is None:
             raise UserError(
                 f"{self.path}: its Tree positions need the tree of the text, and "
-                + (f"none of the {len(self.trees):,} trees is its" if self.trees else "none is given")
+                + (f"none of the {len(self.trees):,} trees belongs to it" if self.trees else "none is given")
                 + "; name a CoNLL-U file that has it with --trees"
             )
         return tree

@@ -156,7 +156,7 @@ def test_running_text_is_read_as_it_stands(text: str):
         (
             "x.jsonl",
             b'{"text": "a", "label": 1}\n{"text": "cut \\ud83d", "label": 1}\n',
-            "line 2: has half a character",
+            "line 2: has an unpaired surrogate",
         ),
         ("x.jsonl", b'{"text": "a", "label": 1}\n{"text": \n', "line 2: is not JSON"),
         ("x.jsonl", b"[1]\n", "line 1: is not a JSON object"),

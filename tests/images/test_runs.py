@@ -2,9 +2,6 @@
 
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +20,7 @@ from regard.tasks import load_run
 from regard.tasks.image.sizes import with_sizes
 from tests.command import regard
 from tests.images.make import LABELS, bars, write_classes, write_idx
+from tests.train.test_ranks import on_ranks
 
 SMALL = ["--model.width=16", "--model.layers=1", "--model.heads=2", "--model.stem.channels=[4,8]"]
 SMALL += ["--training.batch_size=16", "--training.compile=never"]
@@ -141,9 +139,7 @@ def test_a_run_that_was_broken_off_ends_with_the_same_bits(tmp_path: Path):
 def test_two_ranks_reproduce_the_losses_of_one(tmp_path: Path):
     data = ["--train", write_classes(tmp_path / "train", 40), *SMALL, "--steps=4", "--training.log_every=1"]
     assert regard("train", "image", "--out", tmp_path / "one", *data) == 0
-    words = ["train", "image", "--out", tmp_path / "two", *data, "--processes", 2]
-    env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-m", "regard", *map(str, words)], env=env, check=True)
+    on_ranks(2, ["train", "image", "--out", tmp_path / "two", *data])
     one, two = ([line["loss"] for line in read_metrics(tmp_path / name) if "loss" in line] for name in ("one", "two"))
     assert len(one) == 4
     assert two[0] == pytest.approx(one[0], rel=1e-5)

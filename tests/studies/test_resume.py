@@ -21,7 +21,7 @@ RUN_IN_PROCESSES = pool._run  # which the fixture replaces
 
 def test_a_study_whose_run_is_killed_with_it_resumes_to_the_same_report(here: Path, monkeypatch: pytest.MonkeyPatch):
     """A copy of this process starts a real run and is killed once the run has a checkpoint."""
-    words = ["study", "ablate", "--task", "lm", "--data", "../text.txt", "--out", "s", "--steps", "40", "--seeds", "1"]
+    words = ["study", "ablate", "--task", "lm", "--data", "../text.txt", "--out", "s", "--steps", "24", "--seeds", "1"]
     words += ["--only", "no-norm", "--processes", "1", "--training.checkpoint-minutes=0.001", *TINY]
 
     def die_at_the_first_checkpoint(_: float) -> None:

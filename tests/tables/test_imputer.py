@@ -16,7 +16,8 @@ import regard
 from regard.core.errors import ConfigError
 from regard.models.in_context import InContextModel
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
-from regard.tables.estimators.imputer import MAX_PREDICTORS
+from regard.tables.encode.column import Column
+from regard.tables.estimators.imputer import MAX_PREDICTORS, _fill
 
 ROWS = 40
 RNG = np.random.default_rng(0)
@@ -177,6 +178,13 @@ def test_moments_beyond_what_nanoseconds_can_count():
     moments = pd.to_datetime(pd.Series(["9999-12-31 12:00", "9999-12-01 12:00", None]))
     filled = NPTImputer().fit_transform(pd.DataFrame({"until": moments}))["until"]
     assert filled[2] == pd.Timestamp("9999-12-16 12:00")
+
+
+@pytest.mark.parametrize("days", [1e13, -1e13])
+def test_an_imputed_date_is_one_that_python_has(days: float):
+    column = Column.fit(pd.Series(pd.date_range("2024-01-01", periods=3), name="day"))
+    cells = pd.Series(pd.to_datetime(["2024-01-01", None]))
+    assert _fill(cells, np.array([False, True]), np.array([days]), column)[1].year in (1, 9999)
 
 
 def test_moments_of_another_zone_are_filled_on_the_clock_that_was_learned():

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -37,23 +38,28 @@ def under_torchrun(ranks: int, *words: object) -> subprocess.CompletedProcess[st
 
 def train(out: Path, ranks: int, *more: str, steps: int = 8) -> list[dict[str, float]]:
     """What is logged by one process, which is this one, or by ranks, which are copies of it."""
-    words = [f"--out={out}", f"--steps={steps}", *OPTIONS, *more]
+    words = ["train", "dates", f"--out={out}", f"--steps={steps}", *OPTIONS, *more]
     if ranks == 1:
-        assert regard("train", "dates", *words) == 0
+        assert regard(*words) == 0
     else:
-        port = _free_port()
-        children = [fork_rank(rank, ranks, port, words) for rank in range(ranks)]
-        assert [os.waitpid(child, 0)[1] for child in children] == [0] * ranks
+        on_ranks(ranks, words)
     return read_metrics(out)
 
 
-def fork_rank(rank: int, world: int, port: int, words: list[str]) -> int:
+def on_ranks(ranks: int, words: Sequence[object]) -> None:
+    """Run a command on ranks that are copies of this process, which has imported everything."""
+    port = _free_port()
+    children = [fork_rank(rank, ranks, port, words) for rank in range(ranks)]
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * ranks
+
+
+def fork_rank(rank: int, world: int, port: int, words: Sequence[object]) -> int:
     child = os.fork()
     if child == 0:
         place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": world, "RANK": rank, "LOCAL_RANK": rank}
         os.environ.update({name: str(value) for name, value in place.items()})
         try:
-            os._exit(regard("train", "dates", *words))
+            os._exit(regard(*words))
         except BaseException as error:
             os.write(2, f"rank {rank}: {error!r}\n".encode())
             os._exit(1)

@@ -84,7 +84,7 @@ def test_mistakes_are_one_line(tmp_path: Path, trees: Path, capsys) -> None:
     out = ["--out", tmp_path / "a.png"]
     for words, message in (
         ([pair, "--input", TEXT], "none is given; name a CoNLL-U file that has it with --trees"),
-        ([pair, "--input", "two cats", "--trees", trees], "none of the 3 trees is its"),
+        ([pair, "--input", "two cats", "--trees", trees], "none of the 3 trees belongs to it"),
         ([writer, "--input", TEXT], "the attention of a RNNLM is not drawn; its curves are"),
         ([writer, "--input", TEXT, "--trees", trees], "none of these runs has Tree positions"),
     ):

@@ -181,7 +181,7 @@ def _jsonl(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
         try:
             "".join(fields).encode()
         except UnicodeEncodeError:  # JSON can escape one half of a surrogate pair, which no tokenizer can read
-            raise UserError(f"{path}, line {number}: has half a character (a lone surrogate)") from None
+            raise UserError(f"{path}, line {number}: has an unpaired surrogate (half a character)") from None
         yield Row(path, number, fields)
 
 

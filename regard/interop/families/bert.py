@@ -88,9 +88,11 @@ def settings(config: BERT) -> dict[str, Any]:
     expect_biases(config, "BERT", query=True, out=True, feed=True)
     word = activation(config.feed, PLAIN, "BERT")
     if isinstance(config.head, MaskedLMHead) and not isinstance(config.feed, GELU):
-        raise ConfigError(f"feed: {config.feed} would bend the head too in a Hugging Face BERT folder; use GELU")
+        raise ConfigError(
+            f"feed: {config.feed} would also be the activation of the head in a Hugging Face BERT folder; use GELU"
+        )
     if isinstance(config.head, NoHead):
-        raise ConfigError("head: NoHead has no place in a Hugging Face BERT folder, whose trunk ends with a pooler")
+        raise ConfigError("head: NoHead cannot be stored in a Hugging Face BERT folder, whose trunk ends with a pooler")
     if isinstance(config.head, ClassifierHead) and config.head.pooling != "first":
         raise ConfigError(
             "head.pooling: a Hugging Face BERT folder reads labels from the first token; train with first"

@@ -77,7 +77,7 @@ def settings(config: ViT) -> dict[str, Any]:
     places = (config.image // config.patch) ** 2 + 1
     if config.position is not None and config.position != Learned(places):
         raise ConfigError(
-            f"position: {config.position} has no place in a Hugging Face ViT folder; use Learned({places})"
+            f"position: {config.position} cannot be stored in a Hugging Face ViT folder; use Learned({places})"
         )
     expect_plain_heads(config, "ViT")
     query_bias, _, _ = biases(config)

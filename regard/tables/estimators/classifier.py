@@ -16,6 +16,12 @@ class NPTClassifier(ClassifierMixin, TableEstimator):
     """Predicts the class of each row of a table from training rows, by attention between rows."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, unlabelled: Any = None) -> "NPTClassifier":
+        """Fit the columns and the classes; mode scratch also trains a network, the other modes keep the rows.
+
+        `X` is a table: a data frame (pandas, polars, pyarrow) or a two-dimensional array. `y` holds a class for each
+        row, or one column for each target. `sample_weight` holds a weight for each row. `unlabelled` are rows without
+        a target, which mode scratch learns from with `transductive=True`. Returns the estimator.
+        """
         columns = target_columns(y)
         encoded = [Classes.fit(column) for column in columns]
         for name, column in zip(target_names(y, len(columns)), columns, strict=True):
@@ -29,13 +35,19 @@ class NPTClassifier(ClassifierMixin, TableEstimator):
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of each class, in the order of `classes_`; a list of arrays if there are several targets."""
+        """The probability of each class for each row of `X`, a table with the columns of `fit`.
+
+        An array of shape (rows, classes), in the order of `classes_`; with several targets a list with one for each.
+        """
         outputs = [output.double() for output in self._predictions(X)]
         probabilities = [(output / output.sum(1, keepdim=True)).numpy() for output in outputs]
         return probabilities if self.multi_output_ else probabilities[0]
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row."""
+        """The most probable class of each row of `X`, a table with the columns of `fit`.
+
+        An array of shape (rows,); with several targets (rows, targets).
+        """
         probabilities = self.predict_proba(X)
         if not self.multi_output_:
             return np.asarray(self.classes_)[probabilities.argmax(1)]
@@ -44,9 +56,9 @@ class NPTClassifier(ClassifierMixin, TableEstimator):
         return np.stack(predicted if same_type else [each.astype(object) for each in predicted], axis=1)
 
     def evidence(self, X: Any, top: int = 5) -> Any:
-        """For each row the training rows and the columns that its prediction depends on.
+        """For each row of `X` the `top` training rows and all columns that its prediction depends on.
 
-        A list of `Evidence`; if there are several targets, one list for each.
+        A list of `Evidence`; with several targets one list for each.
         """
         check_is_fitted(self)
         labels = self.classes_ if self.multi_output_ else [self.classes_]

@@ -25,6 +25,7 @@ from regard.tables.network.pretrained import pretrained_model
 from regard.tables.threads import threads
 
 MAX_CATEGORIES = 100  # of a column, the most frequent ones, that can be imputed
+DATE_RANGE = [(pd.Timestamp(day) - EPOCH).days for day in ("0001-01-01", "9999-12-31")]  # as in datetime.datetime
 LABELLED = ("category", "text")  # kinds whose cells are imputed by the most probable of those that were seen
 MAX_PREDICTORS = 4  # that are cached: each holds the encoded table
 
@@ -171,6 +172,7 @@ def _fill(cells: pd.Series, missing: Bool[np.ndarray, " row"], imputed: np.ndarr
     """A column with its missing cells filled, of the same dtype."""
     dtype = cells.dtype
     if column.kind == "date":
+        imputed = imputed.clip(*DATE_RANGE)
         rounded = np.round(1440 * imputed) if column.has_time else np.round(imputed)  # fractions become nanoseconds
         datetimes = pd.Series(EPOCH + pd.to_timedelta(rounded, unit="min" if column.has_time else "D"))
         new = _localise(datetimes, getattr(dtype, "tz", None), column.timezone)

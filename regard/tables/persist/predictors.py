@@ -101,6 +101,8 @@ def _read_scratch(
         codes = cells[:, column].nan_to_num(0.0)
         if count and ((codes < 0) | (codes >= count) | (codes != codes.round())).any():
             raise table.error(f"{prefix}cells", f"column {column} holds other codes than 0 to {count - 1}")
+        if count and (mean[column] != 0 or std[column] != 1):
+            raise table.error(f"{prefix}mean", f"column {column} holds categories, which are not standardised")
         if column < width - 1 and bool(count) != bool(encoded.category[column]):
             raise section.error("config.categories", f"column {column} does not match its kind")
     return NPTPredictor(model, StandardisedTable(cells, categories, mean, std), context, residuals)

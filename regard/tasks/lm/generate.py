@@ -24,7 +24,7 @@ def generate(
     the model has no more positions."""
     at_least(1, max_tokens=max_tokens)
     if "" in stop:
-        raise ConfigError("stop: an empty text stands everywhere; name one to end before")
+        raise ConfigError("stop: an empty text matches everywhere; give the text to stop before")
     tokens = tokenizer.prompt(prompt)
     room = room_after(model, len(tokens))
     return _pieces(model, tokenizer, tokens, max_tokens if room is None else min(max_tokens, room), sampling, stop)

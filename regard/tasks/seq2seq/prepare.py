@@ -55,7 +55,9 @@ def prepare_pairs(
 def check_reads_source(model: Any) -> None:
     if not isinstance(model, FromSource):
         known = ", ".join(kind.__name__ for kind in FromSource.__args__)
-        raise ConfigError(f"model: {type(model).__name__} does not read one text and write another; choose of {known}")
+        raise ConfigError(
+            f"model: {type(model).__name__} does not read one text and write another; choose one of {known}"
+        )
 
 
 def sources(pairs: Sequence[TextPair]) -> list[str]:
