@@ -5,6 +5,8 @@ import torch
 from regard.core.machine import seed_for
 from regard.tables.encode.table import EncodedTable
 
+FREQUENT = 0.02  # copies of a row, as a fraction of the held-out rows
+
 
 def split_folds(table: EncodedTable, count: int, seed: int, most: int) -> list[tuple[EncodedTable, EncodedTable]]:
     """Splits into training and held-out rows; each row is in the held-out part of one, of which `most` rows are kept.
@@ -27,14 +29,20 @@ def split_folds(table: EncodedTable, count: int, seed: int, most: int) -> list[t
 
 
 def hold_out(table: EncodedTable, count: int, seed: int) -> tuple[EncodedTable, EncodedTable]:
-    """One split of a large table into training rows and about `count` held-out ones; equal rows stay together."""
+    """One split of a large table into training rows and about `count` distinct held-out ones.
+
+    Equal rows stay together, and only one of them is held out: a row that occurs a thousand times would decide alone.
+    The most frequent rows are never held out, because the rest would no longer be like the table.
+    """
     generator = torch.Generator().manual_seed(seed_for("hold out", seed))
     # Equal rows have equal sums of their cells with random weights, and others hardly ever; sorting rows would be slow.
     factors = torch.randn(table.values.shape[1] + 1, dtype=torch.double, generator=generator)
     sums = table.target.double() * factors[-1]
     for cells, factor in zip(table.values.unbind(1), factors.tolist(), strict=False):
         sums = sums + cells.double().nan_to_num(nan=1e9) * factor
-    rows, same = torch.unique(sums, return_inverse=True)
-    share = count / len(table.values)
-    chosen = (torch.rand(len(rows), generator=generator) < share)[same]
-    return table.take((~chosen).nonzero()[:, 0]), table.take(chosen.nonzero()[:, 0])
+    distinct, same, copies = torch.unique(sums, return_inverse=True, return_counts=True)
+    chance = torch.rand(len(distinct), generator=generator)
+    held = (chance < count / len(table.values)) & (copies <= max(1, FREQUENT * count))
+    rows = torch.arange(len(same))
+    first = torch.full((len(distinct),), len(same)).scatter_reduce(0, same, rows, "amin")
+    return table.take(rows[~held[same]]), table.take(first[held].sort().values)
