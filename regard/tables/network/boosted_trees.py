@@ -115,6 +115,7 @@ def grow_trees(
 ) -> tuple[Trees, LevelMeans, Float[Tensor, " quantile"]]:
     """Trees with the number of rounds that was best on the held-out rows, and the quantiles of the residuals there."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
 
     began = time.monotonic()
     levels = LevelMeans.fit(table)
@@ -123,7 +124,9 @@ def grow_trees(
     model = kind(learning_rate=LEARNING_RATE, early_stopping=False, warm_start=True, random_state=seed, max_iter=ROUNDS)
     best, rounds, waited = float("inf"), 0, 0
     while waited < PATIENCE and model.max_iter <= MAX_ROUNDS:
-        model.fit(cells, target)
+        # More threads than torch may use would wait for each other, several times in each tree.
+        with threadpool_limits(torch.get_num_threads(), user_api="openmp"):
+            model.fit(cells, target)
         trees = trees_of(model, model.max_iter)
         loss = _loss(BoostedTreesPredictor(trees, levels, torch.zeros(QUANTILES), table), held_out)
         waited = 0 if loss < best else waited + 1
