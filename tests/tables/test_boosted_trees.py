@@ -53,6 +53,16 @@ def test_a_level_of_one_row_does_not_give_its_target_away():
     assert LevelMeans.fit(table).cross_fit(table, seed=0).isnan().all()
 
 
+def test_frequent_levels_have_one_mean_and_rare_ones_that_of_other_folds():
+    generator = torch.Generator().manual_seed(0)
+    codes = torch.cat([torch.zeros(300), torch.arange(1.0, 31.0).repeat(10)])
+    table = EncodedTable(codes[:, None], torch.tensor([True]), torch.randn(600, generator=generator).double(), 0)
+    means = LevelMeans.fit(table)
+    fitted, whole = means.cross_fit(table, seed=0)[:, 0], means.encode(table.values)[:, 0]
+    assert (fitted[:300] == whole[:300]).all()
+    assert (fitted[300:] != whole[300:]).all()
+
+
 @pytest.mark.parametrize("classes", [0, 2, 3])
 def test_trees_learn_and_their_rows_have_weights(classes):
     table, held_out = mixed_table(800, classes), mixed_table(200, classes, 1)

@@ -15,6 +15,7 @@ from regard.tables.encode.table import EncodedTable
 
 PRIOR_ROWS = 10  # of the mean of all, beside the rows of a level
 FOLDS = 5
+FREQUENT = 100  # rows of a level, among which one target hardly counts
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,22 @@ class LevelMeans:
         return cells
 
     def cross_fit(self, table: EncodedTable, seed: int) -> Float[Tensor, "row column"]:
-        """The training rows, each with means of other rows: its own target would be given away."""
+        """The training rows, where a level is rare with means of other folds: its own target would be given away.
+
+        A frequent level has the mean of all its rows. Its means of folds would differ by little, but that little is the
+        targets that they leave out, and trees find it.
+        """
         cells = self.encode(table.values)
         if not self.category.any():
             return cells
         codes, target = table.values[:, table.category], _target(table)
+        level, _ = _levels(codes, self.first)
+        frequent = torch.bincount(level.flatten(), minlength=len(self.means) + 1)[:-1] >= FREQUENT
         generator = torch.Generator().manual_seed(seed_for("level means", seed))
         fold = torch.randint(0, FOLDS, (len(codes),), generator=generator)
         for number in range(FOLDS):
             rest, chosen = (fold != number), (fold == number).nonzero()[:, 0]
-            means = _means(codes[rest], self.first, target[rest])
+            means = torch.where(frequent, self.means, _means(codes[rest], self.first, target[rest]))
             encoded = cells[chosen]
             encoded[:, self.category] = _look_up(codes[chosen], self.first, means)
             cells[chosen] = encoded
