@@ -5,7 +5,7 @@
 
 DATA holds the folders named in JOBS. A job trains with `regard train`, then measures files that it has never seen with
 `regard evaluate`; what that said is kept in benchmarks/text/results/JOB.json with the commands, the seeds, the seconds
-and the machine. A job that was broken off goes on from its checkpoint.
+and the machine. An interrupted job resumes from its checkpoint.
 
 How far settings were chosen by what is measured: the language models by the very text that is shown (as is usual for
 tinyshakespeare); reading labels from the mean of all states by SST sentences, 823 of 872 of which are in GLUE's

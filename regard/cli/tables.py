@@ -114,7 +114,7 @@ def predict(
         A table with the same columns; others, and the target, are ignored.
     out
         .csv, .tsv or .parquet file to write, whole or not at all; by default CSV goes to standard output. A large
-        table is predicted in chunks, and if that is interrupted, the same command goes on from there.
+        table is predicted in chunks, and if that is interrupted, the same command resumes there.
     keep
         Columns of the table to copy before the predictions, such as an identifier.
     quantiles

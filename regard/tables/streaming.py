@@ -74,7 +74,7 @@ class FilePredictions:
                         "predicted %s rows, %.0f a second", f"{start + len(predicted):,}", done / (said - began)
                     )
         except KeyboardInterrupt:
-            logger.warning("stopped after %s rows; the same command goes on from there", f"{sum(parts.rows):,}")
+            logger.warning("stopped after %s rows; the same command resumes there", f"{sum(parts.rows):,}")
             raise
         parts.assemble()
         return sum(parts.rows)

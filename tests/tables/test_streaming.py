@@ -80,7 +80,7 @@ def test_an_interrupted_run_goes_on(
     assert command("predict", run, large, "--out", tmp_path / "expected.csv") == 0
     stop_after(3, monkeypatch)
     assert command("predict", run, large, "--out", tmp_path / "found.csv") == 130
-    assert "the same command goes on from there" in capsys.readouterr().err
+    assert "the same command resumes there" in capsys.readouterr().err
     assert not (tmp_path / "found.csv").exists()
     counted = stop_after(100, monkeypatch)
     assert command("predict", run, large, "--out", tmp_path / "found.csv") == 0
