@@ -49,8 +49,8 @@ def fit(
     task
         Classification or regression; auto infers it from the target.
     mode
-        in_context predicts with the pre-trained network and trains nothing; auto also trains on the table: fine-tuned
-        copies of the network or, with more than 3,000 rows, learned keys and boosted trees; attention is auto without
+        in_context predicts with the pre-trained network and trains nothing; auto also trains on the table: learned
+        keys, and fine-tuned copies of the network (up to 3,000 rows) or boosted trees (more); attention is auto without
         trees; scratch trains an NPT on this table alone.
     weights
         Run folder of `regard pretrain tables` to use instead of the shipped weights.

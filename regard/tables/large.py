@@ -5,7 +5,6 @@ it. What one of them misses another often has, so their average is better than e
 out.
 """
 
-import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from regard.tables.network.boosted_trees import BoostedTreesPredictor, grow_tree
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.learned_keys import LearnedKeysPredictor, train_learned_keys
 from regard.tables.predictor import Predictor
+from regard.tables.weighting import best_weights
 from regard.train import DivergedError
 
 HELD_OUT = 0.125  # fraction of the rows
@@ -31,9 +31,6 @@ TRIAL_MEMBERS = 1  # for held-out rows: more would take the time of the keys
 PREDICTION_TIME = 0.35  # fraction of the time limit that the passes of the network over the table may take
 TREES_TIME = 0.15  # fraction of the time limit
 RESERVE = 0.05  # fraction of the time limit, for what takes longer than expected
-STEPS = 20  # of the search for weights
-LEAST = 0.1  # weight: with less, a predictor costs more time than it gains
-TOLERANCE = 1.003  # of the least loss: within it the more even weights are safer
 
 
 @dataclass(frozen=True)
@@ -92,21 +89,3 @@ def _ensemble(candidates: Sequence[Candidate], decides: EncodedTable) -> Ensembl
     blended = torch.stack([weight * each.held_out.double() for each, weight in used]).sum(0)
     temperature = fit_temperature(blended, decides.target) if decides.classes else 1.0
     return Ensemble([each.predictor for each, _ in used], [weight for _, weight in used], temperature)
-
-
-def best_weights(predictions: Sequence[Float[Tensor, "row prediction"]], rows: EncodedTable) -> list[float]:
-    """Weights that sum to one: those with the least loss on these rows or, of nearly equal ones, the most even."""
-    columns = slice(None) if rows.classes else slice(1)  # of a number, its mean
-    stacked = torch.stack([each[:, columns].double() for each in predictions], -1)
-
-    def loss(weights: tuple[float, ...]) -> float:
-        prediction = stacked @ torch.tensor(weights, dtype=torch.double)
-        if rows.classes:
-            return -prediction.gather(1, rows.target.long()[:, None]).clamp(min=1e-6).log().mean().item()
-        return (prediction[:, 0] - rows.target).square().mean().item()
-
-    parts = itertools.product(range(STEPS + 1), repeat=len(predictions))
-    grid = [tuple(part / STEPS for part in each) for each in parts if sum(each) == STEPS]
-    losses = {weights: loss(weights) for weights in grid if all(not 0 < weight < LEAST for weight in weights)}
-    good = [weights for weights in losses if losses[weights] <= TOLERANCE * min(losses.values())]
-    return list(min(good, key=lambda weights: sum(weight * weight for weight in weights)))

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.core.errors import ConfigError
+from regard.tables.encode.table import EncodedTable
 from regard.tables.network.in_context_loss import quantile_levels
 
 
@@ -24,6 +25,13 @@ class Predictor(Protocol):
 
     def row_weights(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row context"]:
         """The weight of each training row in the prediction of each row; they sum to one."""
+
+
+def held_out_loss(prediction: Float[Tensor, "row prediction"], rows: EncodedTable) -> float:
+    """Log-loss of classes, mean squared error of numbers."""
+    if rows.classes:
+        return -prediction.gather(1, rows.target.long()[:, None]).clamp(min=1e-6).log().mean().item()
+    return (prediction[:, 0] - rows.target).square().mean().item()
 
 
 def check_levels(levels: Sequence[float]) -> None:

@@ -133,7 +133,7 @@ def test_kinds_can_be_set():
 
 
 @pytest.mark.parametrize(
-    ("cells", "kinds", "told"),
+    ("cells", "kinds", "message"),
     [
         (["1", "two"], {"x": "number"}, "column 'x', row 1 (counted from 0): 'two' is not a number"),
         (pd.to_datetime(["2024-01-01"]), {"x": "number"}, "column 'x': holds dates, not numbers"),
@@ -149,10 +149,10 @@ def test_kinds_can_be_set():
         (pd.Series([1j, 2j], dtype=object), {}, "Complex data not supported: column 'x'"),
     ],
 )
-def test_what_a_column_cannot_hold_is_named(cells: Any, kinds: dict[str, str], told: str):
+def test_what_a_column_cannot_hold_is_named(cells: Any, kinds: dict[str, str], message: str):
     with pytest.raises(ConfigError) as caught:
         learn(cells, **kinds)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert isinstance(caught.value, ValueError)  # what scikit-learn expects
 
@@ -261,7 +261,7 @@ def test_what_is_no_table_is_refused_in_the_words_of_scikit_learn():
     import polars
     import scipy.sparse
 
-    for table, told in [
+    for table, message in [
         (np.zeros(3), "Expected 2D array, got 1D array instead. Reshape your data"),
         ([1, 2, 3], "Reshape your data"),
         (np.zeros((2, 2, 2)), "got 3D array"),
@@ -278,7 +278,7 @@ def test_what_is_no_table_is_refused_in_the_words_of_scikit_learn():
         (polars.LazyFrame({"a": [1]}), r"LazyFrame; pass X.collect\(\)"),
         (None, "Expected 2D array"),
     ]:
-        with pytest.raises(ValueError, match=told) as caught:
+        with pytest.raises(ValueError, match=message) as caught:
             as_frame(table)
         assert "\n" not in str(caught.value)
 
@@ -387,7 +387,7 @@ def test_remarks_are_what_a_person_should_know():
 
 
 @pytest.mark.parametrize(
-    ("cells", "told"),
+    ("cells", "message"),
     [
         ([*map(str, range(60)), "unknown"], "60 of 61 cells are numbers, but not 'unknown'"),
         ([*map(str, range(60)), *["unknown"] * 30], "90 values"),  # text as often as not
@@ -396,10 +396,10 @@ def test_remarks_are_what_a_person_should_know():
         (["S", "10", "12", "14", "16"] * 10, "nothing"),  # codes
     ],
 )
-def test_a_remark_names_the_cells_that_made_text_of_a_column(cells: list, told: str):
+def test_a_remark_names_the_cells_that_made_text_of_a_column(cells: list, message: str):
     frame = pd.DataFrame({"x": cells})
     lines = check_training_data(Columns.fit(frame), frame)
-    assert not lines if told in ("nothing", "90 values") else (len(lines) == 1 and told in lines[0])
+    assert not lines if message in ("nothing", "90 values") else (len(lines) == 1 and message in lines[0])
 
 
 def test_dates_of_all_times():

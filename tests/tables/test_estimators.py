@@ -72,9 +72,9 @@ class IgnorantRegressor(Ignorant, NPTRegressor):
 
 
 def failed(estimator: Any) -> dict[str, str]:
-    told = check_estimator(estimator, expected_failed_checks=EXPECTED, on_fail=None, on_skip=None)
-    assert len(told) > 40
-    return {one["check_name"]: str(one["exception"]) for one in told if one["status"] == "failed"}
+    results = check_estimator(estimator, expected_failed_checks=EXPECTED, on_fail=None, on_skip=None)
+    assert len(results) > 40
+    return {one["check_name"]: str(one["exception"]) for one in results if one["status"] == "failed"}
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_evidence_of_several_targets_is_that_of_each():
             assert one.prediction == other.prediction
     sizes = np.arange(80) % 3
     classes = NPTClassifier(**QUICK).fit(frame, pd.DataFrame({"label": labels, "size": sizes}))
-    told = classes.predict(frame)
-    assert set(told[:, 0]) <= set(labels)
-    assert {type(one) for one in told[:, 1]} == {int}  # and not text for the labels' sake
+    predicted = classes.predict(frame)
+    assert set(predicted[:, 0]) <= set(labels)
+    assert {type(one) for one in predicted[:, 1]} == {int}  # and not text for the labels' sake
     (first, second) = classes.evidence(frame.head(1), top=80)
     assert (first[0].rows["target"] == np.array(labels)[first[0].rows.index]).all()
     assert (second[0].rows["target"] == sizes[second[0].rows.index]).all()
@@ -388,7 +388,7 @@ class TestLargeTables:
         assert np.mean(inside) > 0.8  # the middles overlap, but not perfectly
 
     def test_rows_that_are_not_read_are_counted(self):
-        """A row that resembles another is told by it, though no view reads that one."""
+        """A row is predicted by one that is like it, though no member reads that one."""
         frame, _, target = some_table(400)
         fitted = NPTRegressor(mode="in_context", members=1, random_state=0).fit(frame, target)
         fitted = gated(fitted, 40.0)
@@ -407,12 +407,12 @@ class TestLargeTables:
         )
         ((_, part),) = reader.passes(0, reader.table.values[:1])
         read = reader.table.take(part.rows)
-        truth, told = (
+        truth, predicted = (
             reader.members[0].encode_target(read.target)[0],
             part.closed_forms.leave_one_out[0, :, :, 0],
         )
-        assert len(told) == len(part.rows)
-        assert (np.corrcoef(torch.cat([told, truth[:, None]], 1).T.numpy())[2, :2] > 0.5).all()
+        assert len(predicted) == len(part.rows)
+        assert (np.corrcoef(torch.cat([predicted, truth[:, None]], 1).T.numpy())[2, :2] > 0.5).all()
 
     def test_what_is_counted_once_holds_for_any_order_of_classes(self):
         """Of numbers alone, where nothing is said of the first few classes by themselves."""
@@ -642,7 +642,7 @@ def test_trained_looks_at_rows_of_all_parts_of_a_sorted_table():
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"mode": "in context"}, "mode: unknown mode 'in context'; did you mean 'in_context'"),
         ({"time_limit": 0}, "time_limit: "),
@@ -653,11 +653,11 @@ def test_trained_looks_at_rows_of_all_parts_of_a_sorted_table():
         ({"transductive": True}, "one needs the other"),
     ],
 )
-def test_settings_that_cannot_be_meant(settings: dict, told: str):
+def test_settings_that_cannot_be_meant(settings: dict, message: str):
     frame, labels, _ = some_table()
     with pytest.raises(ConfigError) as error:
         NPTClassifier(**settings).fit(frame, labels)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_quantiles_that_are_none():

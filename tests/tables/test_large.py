@@ -27,10 +27,10 @@ def mixed_table(rows: int) -> pd.DataFrame:
     return frame
 
 
-def fitted(classes: int, mode: str = "auto") -> NPTClassifier | NPTRegressor:
+def fitted(classes: int, mode: str = "auto", time_limit: float = 0.6) -> NPTClassifier | NPTRegressor:
     frame = mixed_table(150)
     score = frame["x"].fillna(0) + (frame["c"] == "b")
-    settings = {"mode": mode, "time_limit": 0.6, "members": 1, "random_state": 0}
+    settings = {"mode": mode, "time_limit": time_limit, "members": 1, "random_state": 0}
     if classes:
         return NPTClassifier(**settings).fit(frame, pd.qcut(score, classes, labels=False))
     return NPTRegressor(**settings).fit(frame, score)

@@ -8,9 +8,9 @@ from sklearn.metrics import roc_auc_score
 from regard.models.nca import NCA
 from regard.parts.periodic import NumberInputs
 from regard.tables.encode.table import EncodedTable
-from regard.tables.large import best_weights
 from regard.tables.network import learned_keys
 from regard.tables.network.learned_keys import LearnedKeysPredictor, embed_rows, train_learned_keys
+from regard.tables.weighting import best_weights
 
 
 def rings(rows: int, seed: int = 0) -> EncodedTable:
@@ -96,7 +96,7 @@ def test_prediction_in_pieces_is_the_same(monkeypatch):
 def test_it_learns_what_distance_in_the_columns_cannot_tell(monkeypatch):
     monkeypatch.setattr(learned_keys, "MAX_STEPS", 60)
     monkeypatch.setattr(learned_keys, "BATCH_ROWS", 256)
-    monkeypatch.setattr(learned_keys, "_expected_steps", lambda *_: 60)
+    monkeypatch.setattr(learned_keys, "_steps_between_evaluations", lambda *_: 5)
     table, held_out, test = rings(1000), rings(200, 1), rings(400, 2)
     torch.manual_seed(0)
     untrained = NCA(categories=(0, 0, 0, 2)).build()

@@ -125,8 +125,8 @@ def test_a_wrong_cell_is_named_by_its_row_in_the_file(
     frame.loc[650, "a"] = "wrong"
     frame.to_csv(large, index=False)
     assert command("predict", run, large, "--out", tmp_path / "found.csv") == 2
-    told = capsys.readouterr().err
-    assert f"{large}: column 'a', row 650 (counted from 0): 'wrong' is not a number" in told
+    error = capsys.readouterr().err
+    assert f"{large}: column 'a', row 650 (counted from 0): 'wrong' is not a number" in error
     assert not (tmp_path / "found.csv").exists()
 
 

@@ -128,7 +128,7 @@ def test_classes_are_counted_in_sorted_order(y: Any, labels: list, codes: list):
 
 
 @pytest.mark.parametrize(
-    ("y", "told"),
+    ("y", "message"),
     [
         (None, "y to be passed"),
         ([1.0, np.nan], r"row 1 \(counted from 0\) has no target"),
@@ -136,8 +136,8 @@ def test_classes_are_counted_in_sorted_order(y: Any, labels: list, codes: list):
         (pd.Series([1, pd.NA], dtype="Int64"), r"row 1 \(counted from 0\) has no target"),
     ],
 )
-def test_targets_that_are_not_known_are_refused(y: Any, told: str):
-    with pytest.raises(ConfigError, match=told):
+def test_targets_that_are_not_known_are_refused(y: Any, message: str):
+    with pytest.raises(ConfigError, match=message):
         target_columns(y)
 
 
@@ -207,7 +207,7 @@ def test_tables_of_many_classes_and_columns_are_subsampled():
 
 
 @pytest.mark.parametrize(
-    ("y", "told"),
+    ("y", "message"),
     [
         (["1", "tall"], "y: 'tall' is not a number; use NPTClassifier for classes"),
         (pd.date_range("2024-01-01", periods=2), "y: holds dates or time differences"),
@@ -215,8 +215,8 @@ def test_tables_of_many_classes_and_columns_are_subsampled():
         ([None, pd.Timestamp(0)][1:] * 2, "is not a number"),
     ],
 )
-def test_what_is_no_number_is_refused(y: Any, told: str):
-    with pytest.raises(ConfigError, match=told):
+def test_what_is_no_number_is_refused(y: Any, message: str):
+    with pytest.raises(ConfigError, match=message):
         [as_numbers(column) for column in target_columns(y)]
 
 
@@ -229,7 +229,7 @@ def test_columns_of_a_frame_keep_their_own_types():
 
 
 @pytest.mark.parametrize(
-    ("answer", "low", "high", "told"),
+    ("answer", "low", "high", "expected"),
     [
         (597.7803, 537.259, 661.021, "price is 597.8, with probability 90% between 537.3 and 661.0"),
         (181_233.1, 92_000.4, 305_441.9, "price is 181233, with probability 90% between 92000 and 305442"),
@@ -238,6 +238,6 @@ def test_columns_of_a_frame_keep_their_own_types():
         (1e-20, 0.0, 2e-20, "price is 1e-20, with probability 90% between 0 and 2e-20"),
     ],
 )
-def test_a_prediction_is_shown_with_significant_digits(answer: float, low: float, high: float, told: str):
+def test_a_prediction_is_shown_with_significant_digits(answer: float, low: float, high: float, expected: str):
     found = TargetPredictions("price", np.array([answer]), ["q5", "q50", "q95"], np.array([[low, answer, high]]), False)
-    assert sentence(found) == told
+    assert sentence(found) == expected

@@ -66,14 +66,14 @@ def classes(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Path
 def test_fit_says_what_it_found_and_what_to_do_next(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     out = tmp_path / "run"
     assert command("fit", houses, "--target", "price", "--out", out, *QUICK) == 0
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     for words in (
         "area     number    85%     40 to 199",
         "city     category  100%    Bonn, Oslo, Rome [centre]",
         "built    date      100%    1990-01-01",
         "on held-out rows: RMSE",
     ):
-        assert words in told.out, words
+        assert words in printed.out, words
     for words in (
         "note: 'nothing': was empty in the training data; ignored",
         "note: 1 row has no 'price': dropped",
@@ -82,7 +82,7 @@ def test_fit_says_what_it_found_and_what_to_do_next(houses: Path, tmp_path: Path
         f"regard predict {out}",
         f"regard explain {out}",
     ):
-        assert words in told.err, words
+        assert words in printed.err, words
     fitted = regard.load(out)
     assert isinstance(fitted, NPTRegressor)
     assert fitted.target_names_ == ["price"]
@@ -116,7 +116,7 @@ def test_columns_can_be_left_out(houses: Path, tmp_path: Path, capsys: pytest.Ca
 
 def test_a_wrong_cell_is_named_by_file_and_row(tmp_path: Path, capsys: pytest.CaptureFixture):
     path = tmp_path / "x.csv"
-    for text, told in (
+    for text, message in (
         ("a,t\n1,\n2,5\ninf,6\n4,7\n", "column 'a', row 2 (counted from 0): 'inf' is infinite"),
         ("a,t\n1,\n2,5\n3,1e300\n4,7\n", "column 't', row 2 (counted from 0): '1e+300' is infinite"),
     ):
@@ -124,7 +124,7 @@ def test_a_wrong_cell_is_named_by_file_and_row(tmp_path: Path, capsys: pytest.Ca
         for words in (("fit", path, "--out", tmp_path / "run"), ("compare", path, "--folds", 2)):
             assert command(*words, "--target", "t") in (1, 2)
             error = capsys.readouterr().err.splitlines()[-1]
-            assert error.startswith(f"regard: {path}: {told}")
+            assert error.startswith(f"regard: {path}: {message}")
 
 
 def test_fit_says_where_nothing_was_learned(houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -143,9 +143,9 @@ def test_a_wide_table_is_shown_in_part(tmp_path: Path, capsys: pytest.CaptureFix
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 60)), columns=[f"s{place}" for place in range(60)])
     wide.to_csv(tmp_path / "wide.csv", index=False)
     assert command("fit", tmp_path / "wide.csv", "--target", "s0", "--out", tmp_path / "run", *QUICK) == 0
-    told = capsys.readouterr().out
-    assert "and 19 more" in told
-    assert "s45" not in told
+    printed = capsys.readouterr().out
+    assert "and 19 more" in printed
+    assert "s45" not in printed
     assert command("explain", tmp_path / "run", tmp_path / "wide.csv") == 0
     assert "; 47 more have less weight" in " ".join(capsys.readouterr().out.split())
 
@@ -224,10 +224,10 @@ def test_a_number_and_its_bounds_come_from_one_answer(run: Path, houses: Path, m
     fitted = regard.load(run)
     answers = Mock(side_effect=fitted._predictions)
     monkeypatch.setattr(fitted, "_predictions", answers)
-    (told,) = predict_targets(fitted, read_table(houses))
+    (prediction,) = predict_targets(fitted, read_table(houses))
     assert answers.call_count == 1
-    assert (told.predictions == fitted.predict(read_table(houses))).all()
-    assert (told.values == fitted.predict(read_table(houses), quantiles=LEVELS)).all()
+    assert (prediction.predictions == fitted.predict(read_table(houses))).all()
+    assert (prediction.values == fitted.predict(read_table(houses), quantiles=LEVELS)).all()
 
 
 def test_predict_gives_the_probability_of_each_class(classes: Path, houses: Path, capsys: pytest.CaptureFixture):
@@ -243,37 +243,37 @@ def test_predict_gives_the_probability_of_each_class(classes: Path, houses: Path
 def test_predict_says_what_was_never_seen(classes: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "new.csv").write_text("built,area,city,nothing,price,more\n2001-01-01,,Paris,,5,1\n")
     assert command("predict", classes, tmp_path / "new.csv") == 0
-    told = capsys.readouterr()
-    assert len(told.out.splitlines()) == 2
-    assert "'city': 1 of 1 cells hold categories unseen in training: 'Paris'" in told.err
-    assert "'area': is empty" in told.err
-    assert "is constant" not in told.err
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 2
+    assert "'city': 1 of 1 cells hold categories unseen in training: 'Paris'" in printed.err
+    assert "'area': is empty" in printed.err
+    assert "is constant" not in printed.err
 
 
 def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.CaptureFixture):
     assert command("explain", run, houses, "--row", 7, "--top", 3) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     (found,) = regard.load(run).evidence(read_table(houses).iloc[[7]], top=3)
-    assert f"Row 7 of {houses}" in told
-    assert f"price is {found.prediction:.0f}, with probability 90%" in told
+    assert f"Row 7 of {houses}" in printed
+    assert f"price is {found.prediction:.0f}, with probability 90%" in printed
     for row in found.rows.index:
-        assert f"\n{row} " in told
-    assert list(found.columns.index) == sorted(found.columns.index, key=told.index)
-    assert "Rome [centre]" in told or "Bonn" in told or "Oslo" in told
+        assert f"\n{row} " in printed
+    assert list(found.columns.index) == sorted(found.columns.index, key=printed.index)
+    assert "Rome [centre]" in printed or "Bonn" in printed or "Oslo" in printed
 
 
 def test_explain_tells_how_to_read_weights(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     assert command("explain", run, houses) == 0
-    told = capsys.readouterr().out
-    assert "Training rows with the largest weight in this prediction" in told
-    assert "of 59 rows; the uniform weight would be 1.7%" in told
-    assert "change of the prediction when the cell is masked" in told
+    printed = capsys.readouterr().out
+    assert "Training rows with the largest weight in this prediction" in printed
+    assert "of 59 rows; the uniform weight would be 1.7%" in printed
+    assert "change of the prediction when the cell is masked" in printed
     words = ("--mode", "scratch", "--time-limit", 1)
     assert command("fit", houses, "--target", "price", "--out", tmp_path / "own", *words) == 0
     assert command("explain", tmp_path / "own", houses) == 0
-    told = capsys.readouterr().out
-    assert "Training rows with the most attention" in told
-    assert "no row stands out" in told
+    printed = capsys.readouterr().out
+    assert "Training rows with the most attention" in printed
+    assert "no row stands out" in printed
     even = Evidence(1.0, pd.DataFrame({"weight": [0.019], "target": [1.0]}), pd.Series(dtype=float), 100, True)
     assert "no row stands out" in _row_weights(even)
     assert "no row stands out" not in _row_weights(replace(even, context=110))
@@ -298,13 +298,13 @@ def test_verbs_take_a_run_of_several_targets(houses: Path, tmp_path: Path, capsy
     classes.save(tmp_path / "classes")
     for run in ("numbers", "classes"):
         assert command("explain", tmp_path / run, tmp_path / "known.csv", "--top", 2) == 0
-        told = capsys.readouterr().out
+        printed = capsys.readouterr().out
         assert (
-            told.count("Columns that the prediction depends on")
-            == told.count("Training rows with the largest weight")
+            printed.count("Columns that the prediction depends on")
+            == printed.count("Training rows with the largest weight")
             == 2
         )
-        assert "(the first is 0): rooms is " in told
+        assert "(the first is 0): rooms is " in printed
         assert command("predict", tmp_path / run, tmp_path / "known.csv") == 0
         capsys.readouterr()
         assert command("evaluate", tmp_path / run, tmp_path / "known.csv", "--json") == 0
@@ -330,9 +330,9 @@ def test_explain_shows_cells_that_are_lists(tmp_path: Path, capsys: pytest.Captu
     assert command("fit", tmp_path / "t.parquet", "--target", "y", "--out", tmp_path / "run", *QUICK) == 0
     capsys.readouterr()
     assert command("explain", tmp_path / "run", tmp_path / "t.parquet", "--row", 0, "--top", 30) == 0
-    told = capsys.readouterr().out
-    assert "['a' 'b']" in told
-    assert "–" in told
+    printed = capsys.readouterr().out
+    assert "['a' 'b']" in printed
+    assert "–" in printed
     assert all(is_missing(cell) for cell in (None, pd.NA, pd.NaT, np.float32("nan")))
     assert not any(is_missing(cell) for cell in ("", 0.0, [None], np.array([np.nan])))
 
@@ -405,10 +405,10 @@ def test_a_label_is_known_however_the_other_file_writes_it(tmp_path: Path, capsy
 
 def test_show_tells_of_tables(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     assert command("show", run) == 0
-    told = capsys.readouterr().out
-    assert f"{run}: NPTRegressor of price, mode in_context, 59 training rows" in told
-    assert "on held-out rows: RMSE" in told
-    assert "city     category  100%    Bonn, Oslo, Rome [centre]" in told
+    printed = capsys.readouterr().out
+    assert f"{run}: NPTRegressor of price, mode in_context, 59 training rows" in printed
+    assert "on held-out rows: RMSE" in printed
+    assert "city     category  100%    Bonn, Oslo, Rome [centre]" in printed
     NPTImputer().fit(read_table(houses)).save(tmp_path / "gaps")
     assert command("show", tmp_path / "gaps") == 0
     assert "NPTImputer, 60 training rows" in capsys.readouterr().out
@@ -417,11 +417,11 @@ def test_show_tells_of_tables(run: Path, houses: Path, tmp_path: Path, capsys: p
 def test_compare_puts_ours_beside_others(houses: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("regard.tables.baselines.find_spec", lambda name: None)  # what is installed must not matter
     assert command("compare", houses, "--target", "price", "--folds", 2, *QUICK) == 0
-    told = capsys.readouterr().out
-    assert "RMSE in 2 folds (lower is better)" in told
+    printed = capsys.readouterr().out
+    assert "RMSE in 2 folds (lower is better)" in printed
     for name in ("NPT in_context", "linear", "nearest neighbours", "random forest", "histogram boosting"):
-        assert name in told
-    assert "failed" not in told
+        assert name in printed
+    assert "failed" not in printed
     assert command("compare", houses, "--target", "class", "--folds", 2, *QUICK, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     aucs = [scores["auc"] for scores in found.values()]
@@ -437,9 +437,9 @@ def test_compare_goes_on_where_a_model_fails(
 
     monkeypatch.setattr("regard.tables.compare.installed_baselines", lambda: {"broken": broken})
     assert command("compare", houses, "--target", "price", "--folds", 2, *QUICK) == 0
-    told = capsys.readouterr()
-    assert "broken failed: ValueError: no such thing" in told.err
-    assert "NPT in_context" in told.out
+    printed = capsys.readouterr()
+    assert "broken failed: ValueError: no such thing" in printed.err
+    assert "NPT in_context" in printed.out
 
 
 def test_compare_puts_the_best_first_by_accuracy_too(tmp_path: Path):
@@ -506,7 +506,7 @@ FILES = {
 
 
 @pytest.mark.parametrize(
-    ("file", "options", "told", "code"),
+    ("file", "options", "message", "code"),
     [
         ("few.csv", ["--target", "tt"], "has no column 'tt'; did you mean 't'?", 2),
         ("none.csv", ["--target", "t"], "'t' is empty in every row", 1),
@@ -532,14 +532,14 @@ FILES = {
 )
 @pytest.mark.parametrize("verb", ["fit", "compare"])
 def test_tables_that_cannot_be_learned_are_one_line(
-    verb: str, file: str, options: list, told: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture
+    verb: str, file: str, options: list, message: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     out = ["--out", tmp_path / "run"] if verb == "fit" else []
     assert command(verb, tmp_path / file, *options, *out) == code
     said = capsys.readouterr()
-    assert told in said.err
+    assert message in said.err
     assert said.err.startswith("regard: ") or verb == "compare"
     assert said.err.count("regard: ") == 1
     assert said.out == ""
@@ -571,10 +571,10 @@ def test_overwrite_replaces_a_run(run: Path, houses: Path):
 def test_other_tables_and_other_runs_are_refused(
     verb: str, run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ):
-    def refused(folder: Path, table: Path, told: str, code: int) -> None:
+    def refused(folder: Path, table: Path, message: str, code: int) -> None:
         assert command(verb, folder, table) == code
         said = capsys.readouterr()
-        assert told in said.err
+        assert message in said.err
         assert said.err.count("\n") == 1
         assert said.out == ""
 
@@ -608,7 +608,7 @@ def test_nothing_is_written_where_predicting_fails(run: Path, tmp_path: Path):
 
 
 def test_what_cannot_be_meant_of_a_run(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
-    for words, told, code in (
+    for words, message, code in (
         (("predict", run, houses, "--quantiles", 1.5), "regard: --quantiles: must lie between 0 and 1", 2),
         (("predict", run, houses, "--out", tmp_path / "found.pdf"), ".csv, .tsv or .parquet", 2),
         (("explain", run, houses, "--row", 60), "--row 60", 2),
@@ -618,7 +618,7 @@ def test_what_cannot_be_meant_of_a_run(run: Path, houses: Path, tmp_path: Path, 
         (("evaluate", run, houses, "--beam", 3), "--beam: is for text", 2),
     ):
         assert command(*words) == code
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     houses.write_text(houses.read_text().replace("price", "prize", 1))
     assert command("evaluate", run, houses) == 1
     assert "has no column 'price', so there is nothing to compare" in capsys.readouterr().err

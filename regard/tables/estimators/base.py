@@ -38,7 +38,7 @@ class TableEstimator(BaseEstimator):
     ----------
     mode
         `in_context` uses the pre-trained network and trains nothing; `auto` also trains on this table within the time
-        limit: fine-tuned copies of the network or, with more than 3,000 rows, learned keys and boosted trees;
+        limit: learned keys, and fine-tuned copies of the network (up to 3,000 rows) or boosted trees (more);
         `attention` is `auto` without trees; `scratch` trains an NPT on this table alone, as in the paper.
     time_limit
         Seconds that `fit` may take.

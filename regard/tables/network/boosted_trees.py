@@ -17,6 +17,7 @@ from torch import Tensor
 from regard.tables.encode.table import EncodedTable
 from regard.tables.network.in_context_loss import quantile_levels, smooth_probabilities
 from regard.tables.network.level_means import LevelMeans
+from regard.tables.predictor import held_out_loss
 
 QUANTILES = 33
 LEARNING_RATE = 0.08
@@ -128,7 +129,8 @@ def grow_trees(
         with threadpool_limits(torch.get_num_threads(), user_api="openmp"):
             model.fit(cells, target)
         trees = trees_of(model, model.max_iter)
-        loss = _loss(BoostedTreesPredictor(trees, levels, torch.zeros(QUANTILES), table), held_out)
+        predictor = BoostedTreesPredictor(trees, levels, torch.zeros(QUANTILES), table)
+        loss = held_out_loss(predictor.predict(held_out.values), held_out)
         waited = 0 if loss < best else waited + 1
         if loss < best:
             best, rounds = loss, model.max_iter
@@ -138,13 +140,6 @@ def grow_trees(
         model.max_iter += ROUNDS
     trees = trees_of(model, rounds)
     return trees, levels, _residuals(trees, levels, held_out)
-
-
-def _loss(predictor: BoostedTreesPredictor, rows: EncodedTable) -> float:
-    predicted = predictor.predict(rows.values)
-    if rows.classes:
-        return -predicted.gather(1, rows.target.long()[:, None]).log().mean().item()
-    return (predicted[:, 0] - rows.target).square().mean().item()
 
 
 def _residuals(trees: Trees, levels: LevelMeans, rows: EncodedTable) -> Float[Tensor, " quantile"]:

@@ -29,7 +29,9 @@ from regard.train import WSD, AdamW, Training
 
 BATCH_ROWS = 1024
 MAX_STEPS = 4000
-EVALUATIONS = 12  # on held-out rows
+EVALUATIONS = 12  # on held-out rows, at least
+MAX_EVALUATIONS = 60  # where they are cheap: keys of a small table soon learn it by heart
+EVALUATION_TIME = 0.15  # fraction of the time limit
 MAX_HELD_OUT_ROWS = 2000  # of an evaluation
 MAX_EVALUATION_KEYS = 16_384
 MAX_KEYS = 65_536  # at prediction; a larger table is sampled
@@ -208,13 +210,13 @@ def train_learned_keys(table: EncodedTable, held_out: EncodedTable, seconds: flo
     labels, others = _labels(table, table), _labels(held_out, table)
     batches = KeyBatches(model.encode, table.values, labels, held_out.values, others, seed)
     objective = LearnedKeysObjective(table.classes)
-    expected = _expected_steps(model, objective, batches, seconds - (time.monotonic() - began))
+    every = _steps_between_evaluations(model, objective, batches, seconds - (time.monotonic() - began))
     training = Training(
         steps=MAX_STEPS,
         minutes=max(1e-6, seconds - (time.monotonic() - began)) / 60,
         optimiser=AdamW(lr=2e-3, weight_decay=1.0),
         schedule=WSD(warmup=20, stable=0.0),
-        eval_every=max(1, expected // EVALUATIONS),
+        eval_every=every,
         checkpoint_minutes=600,
         precision="float32",
         compile="never",
@@ -224,8 +226,10 @@ def train_learned_keys(table: EncodedTable, held_out: EncodedTable, seconds: flo
     return model
 
 
-def _expected_steps(model: NCAModel, objective: LearnedKeysObjective, batches: KeyBatches, seconds: float) -> int:
-    """About how many steps there is time for, less the evaluations."""
+def _steps_between_evaluations(
+    model: NCAModel, objective: LearnedKeysObjective, batches: KeyBatches, seconds: float
+) -> int:
+    """So many that there is time for all evaluations."""
     objective.loss(model, batches.batch(0)).total.backward()  # the first step is slower
     began = time.monotonic()
     objective.loss(model, batches.batch(1)).total.backward()
@@ -235,7 +239,9 @@ def _expected_steps(model: NCAModel, objective: LearnedKeysObjective, batches: K
         objective.loss(model, next(batches.once()))
     evaluation = time.monotonic() - began
     model.zero_grad(set_to_none=True)
-    return max(1, min(MAX_STEPS, int((seconds - (EVALUATIONS + 2) * evaluation) / step)))
+    count = max(EVALUATIONS, min(MAX_EVALUATIONS, int(EVALUATION_TIME * seconds / evaluation)))
+    steps = min(MAX_STEPS, int((seconds - (count + 2) * evaluation) / step))
+    return max(1, steps // count)
 
 
 def _labels(rows: EncodedTable, table: EncodedTable) -> Float[Tensor, "row label"]:
