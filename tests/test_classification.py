@@ -145,7 +145,7 @@ def hang(rng: random.Random) -> tuple[list[str], list[int], str]:
 
 
 def test_only_the_tree_shows_the_head_of_a_word(tmp_path: Path):
-    """All texts have the same words: who sees only them can but guess, and so can who sees their order and no tree."""
+    """All texts have the same words, so neither they nor their order say which word is the head."""
     rng = random.Random(1)
     for name, count in (("train", 1500), ("valid", 200)):
         rows = [hang(rng) for _ in range(count)]
@@ -157,12 +157,12 @@ def test_only_the_tree_shows_the_head_of_a_word(tmp_path: Path):
     small += ["--model.dropout=0", "--training.ema=0", "--training.optimiser.lr=0.005", "--task.label_smoothing=0"]
     small += ["--task.token_dropout=0"]
     scores = {}
-    for position in ("Tree", "NoPosition", "Sinusoid"):
+    for position in ("Tree", "Sinusoid"):
         out, more = tmp_path / position, ["--steps=200", "--training.schedule.warmup=20", "--model.heads=2"]
         assert regard("train", "classify", "--out", out, *data, *small, *more, f"--model.position={position}") == 0
         scores[position] = read_metrics(out)[-1]["accuracy"]
     assert scores["Tree"] > 0.9
-    assert max(scores["NoPosition"], scores["Sinusoid"]) < 0.5, "one of three is right by chance"
+    assert scores["Sinusoid"] < 0.5, "one of three is right by chance"
 
 
 def test_trees_at_use_are_those_of_the_lines(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch):

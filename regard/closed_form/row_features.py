@@ -4,6 +4,7 @@ Ensemble members and networks that share closed forms share the features too: th
 and only the order of the classes differs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -41,6 +42,15 @@ class RowFeatures:
     def of_queries(cls, closed_forms: ClosedForms, values: Values) -> "RowFeatures":
         cells, means = closed_forms.columns.describe(values)
         return cls(cells, means, closed_forms.predict(values, cells))
+
+    @classmethod
+    def stack(cls, tables: Sequence["RowFeatures"]) -> "RowFeatures":
+        """The features of as many rows of several tables."""
+        return cls(
+            torch.cat([each.cells for each in tables]),
+            torch.cat([each.label_means for each in tables]),
+            torch.cat([each.closed for each in tables]),
+        )
 
     def permute_classes(self, order: Int[Tensor, " label"]) -> "RowFeatures":
         """The same features with class `order[0]` first."""

@@ -83,6 +83,31 @@ class Context:
     labels: Float[Tensor, "table row label"]
     classes: int  # 0: regression
 
+    @classmethod
+    def stack(cls, contexts: Sequence["Context"]) -> "Context":
+        """Contexts with the same numbers of rows, columns and classes as one of several tables."""
+        first = contexts[0]
+        bins = [each.column_bins for each in contexts if each.column_bins is not None]
+        return cls(
+            torch.cat([each.column_codes for each in contexts]),
+            ColumnBins.stack(bins) if bins else None,
+            [KVCache.stack(layers) for layers in zip(*(each.cache for each in contexts), strict=True)],
+            torch.cat([each.keys for each in contexts]),
+            torch.cat([each.labels for each in contexts]),
+            first.classes,
+        )
+
+    def tables(self, some: slice) -> "Context":
+        """Some of the tables, in the same memory."""
+        return replace(
+            self,
+            column_codes=self.column_codes[some],
+            column_bins=None if self.column_bins is None else self.column_bins.tables(some),
+            cache=[layer.view(some) for layer in self.cache],
+            keys=self.keys[some],
+            labels=self.labels[some],
+        )
+
 
 class InContextModel(nn.Module):
     def __init__(self, config: InContext):

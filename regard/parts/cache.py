@@ -1,5 +1,8 @@
 """The cache: keys and values of what has been read or written, so that each new token is computed once."""
 
+from collections.abc import Sequence
+from copy import copy
+
 import torch
 from torch import Tensor
 
@@ -11,6 +14,20 @@ class KVCache:
         self.capacity, self.length = max(1, capacity), 0  # doubling must lead somewhere
         self._keys: KVBuffer | None = None
         self._values: KVBuffer | None = None
+
+    @classmethod
+    def stack(cls, caches: Sequence["KVCache"]) -> "KVCache":
+        """Caches of the same length as one, whose rows are those of the first, then those of the second, …"""
+        stacked = cls(caches[0].length)
+        keys, values = zip(*(cache.stored() for cache in caches), strict=True)
+        stacked.append(torch.cat(keys), torch.cat(values))
+        return stacked
+
+    def view(self, rows: slice) -> "KVCache":
+        """Some of the rows, in the same memory; nothing may be appended to it."""
+        view = copy(self)
+        view._keys, view._values = (None if each is None else each.view(rows) for each in (self._keys, self._values))
+        return view
 
     @property
     def rows(self) -> int:
@@ -54,6 +71,12 @@ class KVBuffer:
         self._spare: Tensor | None = None
         if before is not None:
             self._room[:, :length] = before._room[: self.rows, :length]
+
+    def view(self, rows: slice) -> "KVBuffer":
+        view = copy(self)
+        view._room, view._spare = self._room[: self.rows][rows], None
+        view.rows = len(view._room)
+        return view
 
     def put(self, new: Tensor, start: int, end: int) -> None:
         self._room[: self.rows, start:end] = new.transpose(1, 2)

@@ -6,7 +6,8 @@ between the cells of a row, a state knows of other columns too, so the labels of
 does not see its own label. The pass starts as the identity: weights trained without it predict the same.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import torch
 from jaxtyping import Float
@@ -36,6 +37,14 @@ class ColumnBins:
     label_scale: Float[Tensor, "table one one one one"]
     sums: Float[Tensor, "table place head bin label"]
     counts: Float[Tensor, "table place head one bin"]
+
+    @classmethod
+    def stack(cls, bins: Sequence["ColumnBins"]) -> "ColumnBins":
+        """Those of several tables."""
+        return cls(*(torch.cat([getattr(each, field.name) for each in bins]) for field in fields(cls)))
+
+    def tables(self, some: slice) -> "ColumnBins":
+        return type(self)(*(getattr(self, field.name)[some] for field in fields(self)))
 
 
 @dataclass(frozen=True)

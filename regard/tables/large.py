@@ -28,7 +28,7 @@ from regard.train import DivergedError
 HELD_OUT = 0.125  # fraction of the rows
 MAX_HELD_OUT = 2000  # rows: more would take time and tell the same
 TRIAL_MEMBERS = 1  # for held-out rows: more would take the time of the keys
-PREDICTION_TIME = 0.35  # fraction of the time limit that the passes of the network over the table may take
+PREDICTION_TIME = 0.35  # of the time limit: so long may the network read the table when it predicts
 TREES_TIME = 0.15  # fraction of the time limit
 RESERVE = 0.05  # fraction of the time limit, for what takes longer than expected
 
@@ -49,13 +49,12 @@ def auto_large(
     rest, held_out = hold_out(table, min(MAX_HELD_OUT, int(HELD_OUT * len(table.values))), seed)
     # Rows that stop the training of a predictor would flatter it in the comparison with others, so other rows decide.
     stops, decides = (held_out.take(torch.arange(half, len(held_out.target), 2)) for half in range(2))
-    network, one_pass = _in_context(model, table, rest, decides, members, seed, seconds)
-    candidates = [network]
+    candidates = [_in_context(model, table, rest, decides, members, seed, seconds)]
     if trees:
         grown = grow_trees(rest, stops, TREES_TIME * seconds, seed)
         by_trees = BoostedTreesPredictor(*grown, rest).predict(decides.values)
         candidates.append(Candidate(BoostedTreesPredictor(*grown, table), by_trees))
-    left = (1 - RESERVE) * seconds - (time.monotonic() - began) - one_pass
+    left = (1 - RESERVE) * seconds - (time.monotonic() - began)
     try:
         keys = train_learned_keys(rest, stops, max(left, 0.2 * seconds), seed)
         by_keys = LearnedKeysPredictor(keys, rest, seed).predict(decides.values)
@@ -73,14 +72,14 @@ def _in_context(
     members: int,
     seed: int,
     seconds: float,
-) -> tuple[Candidate, float]:
-    """As many members as there is time for when predicting, and how long they will take."""
+) -> Candidate:
+    """As many members as there is time for when predicting."""
     began = time.monotonic()
     predicted = InContextPredictor(model, rest, Members(TRIAL_MEMBERS), seed).predict(decides.values)
     one = (time.monotonic() - began) / TRIAL_MEMBERS
     possible = max(1, min(members, int(PREDICTION_TIME * seconds / one)))
     predictor = InContextPredictor(model, table, Members(possible, local=True), seed)
-    return Candidate(predictor, predicted), possible * one
+    return Candidate(predictor, predicted)
 
 
 def _ensemble(candidates: Sequence[Candidate], decides: EncodedTable) -> Ensemble:

@@ -44,6 +44,7 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("pretrain", "tables"): {
         "--steps": "2", "--model.width": "16", "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16",
         "--model.cell-layers": "1", "--data.budget": "600", "--data.max-rows": "64", "--data.groups": "4",
+        "--data.long-rows": "128",
     },
     ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm", "--training.optimiser.lr": "0.002"},
     ("study", "scale"): {

@@ -80,3 +80,17 @@ def test_a_memory_is_projected_once():
         close(heads(x[:, token : token + 1], memory, mask, cache=cache), whole[:, token : token + 1])
     assert len(calls) == 1
     assert cache.length == 7
+
+
+def test_stacked_caches_are_views_of_one():
+    caches, parts = [KVCache(2) for _ in range(3)], [some(5, batch=1) for _ in range(3)]
+    for cache, part in zip(caches, parts, strict=True):
+        cache.append(*part)
+    stacked = KVCache.stack(caches)
+    assert (stacked.rows, stacked.length) == (3, 5)
+    for number, (keys, values) in enumerate(parts):
+        view = stacked.view(slice(number, number + 1))
+        assert torch.equal(view.stored()[0], keys)
+        assert torch.equal(view.stored()[1], values)
+        assert view.stored()[0].untyped_storage().data_ptr() == stacked.stored()[0].untyped_storage().data_ptr()
+    assert torch.equal(stacked.view(slice(1, 3)).stored()[1], torch.cat([values for _, values in parts[1:]]))

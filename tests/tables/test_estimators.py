@@ -25,12 +25,13 @@ from sklearn.utils.estimator_checks import check_estimator
 import regard
 from regard.closed_form import ClosedForms, RowFeatures
 from regard.core.errors import ConfigError, UserError
-from regard.models.in_context import InContextModel
+from regard.models.in_context import Context, InContextModel
 from regard.models.npt import NPTModel
 from regard.parts.taps import listen
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, explain
 from regard.tables.estimators import base
 from regard.tables.network import scratch
+from regard.tables.network.contexts import GLOBAL
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.in_context_loss import MIN_PROBABILITY
 from regard.tables.network.scratch import NPTPredictor
@@ -349,6 +350,23 @@ def test_closed_forms_are_solved_once_for_views_that_see_alike(kind: type, found
     together = fitted.predictors_[0].predict(fitted._encode(frame))
     assert len(solved) == found
     assert torch.equal(together, alone.mean(0))
+
+
+@pytest.mark.parametrize("kind", [NPTClassifier, NPTRegressor])
+def test_few_rows_are_predicted_by_all_members_at_once(kind: type, monkeypatch: pytest.MonkeyPatch):
+    """Before and after, the members predict more rows one by one, from the same memory."""
+    frame, labels, target = some_table()
+    fitted = kind(mode="in_context", members=3, random_state=0).fit(frame, labels if kind is NPTClassifier else target)
+    (reader,) = fitted.predictors_[0].predictors
+    expected = reader.predict(fitted._encode(frame))
+    stacks = Mock(side_effect=Context.stack)
+    monkeypatch.setattr(Context, "stack", stacks)
+    for rows in (slice(0, 1), slice(5, 9), slice(1, 33)):
+        torch.testing.assert_close(reader.predict(fitted._encode(frame[rows])), expected[rows], rtol=1e-6, atol=1e-6)
+    assert stacks.call_count == 1
+    assert torch.equal(reader.predict(fitted._encode(frame)), expected)
+    first, second = (reader.contexts.get([(number, GLOBAL)])[0].encoded.keys for number in range(2))
+    assert first.untyped_storage().data_ptr() == second.untyped_storage().data_ptr()
 
 
 class TestLargeTables:

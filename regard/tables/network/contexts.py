@@ -1,6 +1,6 @@
 """Encoded contexts: the context rows of each ensemble member, read by the network once and kept for many queries."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -64,6 +64,7 @@ class Contexts:
     ):
         self.model, self.table, self.members, self.closed_forms = model, table, members, closed_forms
         self._encoded: dict[Key, TableContext] = {}
+        self._stacked: tuple[list[Context], Context] | None = None  # contexts that are the tables of another
         self._clusters: dict[int, Clusters] = {}
 
     def get(self, keys: Iterable[Key]) -> list[TableContext]:
@@ -78,6 +79,24 @@ class Contexts:
         while len(self._encoded) > max(MAX_CONTEXTS, len(self.members) + MAX_CLUSTERS):
             self._encoded.pop(next(iter(self._encoded)))
         return [self._encoded[key] if key in self._encoded else encoded[key] for key in keys]
+
+    def stacked(self, keys: Sequence[Key]) -> Context | None:
+        """The encoded contexts as one of several tables, for queries so few that one table would take as long.
+
+        From then on they share its memory. None if their shapes differ.
+        """
+        contexts = self.get(keys)
+        shapes = {(len(each.rows), each.encoded.column_codes.shape[1]) for each in contexts}
+        if len(shapes) > 1:
+            return None
+        tables, stack = self._stacked or ([], None)
+        if len(tables) != len(contexts) or any(a is not b.encoded for a, b in zip(tables, contexts, strict=True)):
+            stack = Context.stack([each.encoded for each in contexts])
+            tables = [stack.tables(slice(number, number + 1)) for number in range(len(contexts))]
+            self._stacked = tables, stack
+            for key, each, table in zip(keys, contexts, tables, strict=True):
+                self._encoded[key] = replace(each, encoded=table)
+        return stack
 
     def clusters_of(self, number: int, row_states: Callable[[Tensor], Tensor]) -> Clusters:
         """The clusters of a member, by the row embeddings that `row_states` gives."""

@@ -1,6 +1,6 @@
 """In-context prediction: the pre-trained network with the context rows of one table, encoded once for many queries."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.closed_form import ClosedForms, RowFeatures
-from regard.models.in_context import InContextModel
+from regard.models.in_context import Context, InContextModel
 from regard.parts.taps import listen
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import ALL_MEMBERS_ROWS, Member, affordable_members, draw_member
@@ -21,7 +21,7 @@ from regard.tables.threads import side_by_side
 
 CELLS_PER_PASS = 60_000  # of query rows, which bounds memory
 ROWS_PER_PIECE = 256  # of a pass, computed by one thread
-BLOCK = 64  # least number of query rows of a piece
+BLOCK = 32  # least number of query rows of a piece
 LOCAL_MEMBER = 1  # the member that uses local context
 
 
@@ -78,8 +78,7 @@ class InContextPredictor:
         together = [number for number in range(len(self.members)) if not self._is_local(number)]
         parts: dict[int, list[Tensor]] = {number: [] for number in range(len(self.members))}
         for rows in torch.arange(len(values)).split(self._rows_per_pass(self.members[0])):
-            contexts = self.contexts.get((number, GLOBAL) for number in together)
-            for number, part in zip(together, self._predict(together, contexts, values[rows]), strict=True):
+            for number, part in zip(together, self._predict_global(together, values[rows]), strict=True):
                 parts[number].append(part)
         for number in parts.keys() - together:
             passes = list(self.passes(number, values))
@@ -88,9 +87,24 @@ class InContextPredictor:
         predictions = [self._decode(self.members[number], torch.cat(each)) for number, each in parts.items()]
         return torch.stack(predictions).mean(0)[order.argsort()]
 
-    def _predict(self, numbers: list[int], contexts: list[TableContext], values: Tensor) -> list[Tensor]:
-        """What each of the members predicts for some rows, in pieces that are computed side by side."""
-        pieces = _pad(values).split(ROWS_PER_PIECE)
+    def _predict_global(self, numbers: list[int], values: Tensor) -> list[Tensor]:
+        """What each of the members predicts for some rows from the context of the whole table."""
+        keys = [(number, GLOBAL) for number in numbers]
+        stacked = self.contexts.stacked(keys) if len(values) <= BLOCK and len(keys) > 1 else None
+        contexts = self.contexts.get(keys)
+        if stacked is None:
+            return self._predict(numbers, contexts, values)
+        features = self._describe_once(numbers, contexts, [_pad(values)])
+        tables = [context.in_order(features[context.fit][0]) for context in contexts]
+        size = -(-len(tables) // torch.get_num_threads())
+        shares = [slice(start, start + size) for start in range(0, len(tables), size)]
+        jobs = [partial(_predict_tables, self.model, stacked.tables(some), tables[some]) for some in shares]
+        return [table[: len(values)] for part in side_by_side(jobs) for table in part]
+
+    def _describe_once(
+        self, numbers: list[int], contexts: list[TableContext], pieces: Sequence[Tensor]
+    ) -> dict[int, list[RowFeatures]]:
+        """The features of each piece by the closed forms of each fit."""
         fitted = {context.fit: (number, context) for number, context in zip(numbers, contexts, strict=True)}
         jobs = [
             partial(_describe, context.closed_forms, self.members[number].select(piece))
@@ -98,7 +112,12 @@ class InContextPredictor:
             for piece in pieces
         ]
         described = iter(side_by_side(jobs))
-        features = {key: [next(described) for _ in pieces] for key in fitted}
+        return {key: [next(described) for _ in pieces] for key in fitted}
+
+    def _predict(self, numbers: list[int], contexts: list[TableContext], values: Tensor) -> list[Tensor]:
+        """What each of the members predicts for some rows, in pieces that are computed side by side."""
+        pieces = _pad(values).split(ROWS_PER_PIECE)
+        features = self._describe_once(numbers, contexts, pieces)
         predicted = iter(
             side_by_side(
                 [
@@ -174,6 +193,11 @@ def _describe(closed_forms: ClosedForms, values: Float[Tensor, "one row column"]
 @torch.inference_mode()
 def _predict_piece(model: InContextModel, context: TableContext, features: RowFeatures) -> Tensor:
     return model.predict(context.encoded, context.in_order(features))[0]
+
+
+@torch.inference_mode()
+def _predict_tables(model: InContextModel, contexts: Context, features: Sequence[RowFeatures]) -> Tensor:
+    return model.predict(contexts, RowFeatures.stack(features))
 
 
 @torch.inference_mode()

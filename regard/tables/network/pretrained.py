@@ -1,5 +1,7 @@
 """The pre-trained in-context model: the one shipped with the package, or one of your own pre-training."""
 
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 
 from regard.core import tensors
@@ -17,6 +19,13 @@ def pretrained_model(run: str | Path | None = None) -> InContextModel:
     folder = FOLDER if run is None else Path(run)
     if run is None and not (folder / WEIGHTS).exists():
         raise UserError(f"{folder}: has no weights; use mode scratch, or weights of your own")
+    changed = tuple(path.stat().st_mtime_ns for path in (folder / CONFIG, folder / WEIGHTS) if path.exists())
+    return deepcopy(_read(folder, changed))
+
+
+@lru_cache(maxsize=2)
+def _read(folder: Path, changed: tuple[int, ...]) -> InContextModel:
+    """Files that have not changed are read once: building a model takes longer than a small table."""
     try:
         config = from_dict(InContext, read_config(folder).get("model"), "model")
     except ConfigError as error:
