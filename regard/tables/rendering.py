@@ -1,5 +1,6 @@
 """Rendering for the terminal: columns, evidence, comparisons and saved tables."""
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,9 +55,12 @@ def scores_line(scores: dict[str, Any]) -> str:
 
 
 def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[RenderableType]:
-    """The columns that the prediction depends on, with their cells, and the training rows with the largest weight."""
-    columns = [(name, cells.get(name), f"{weight:.0%}") for name, weight in evidence.columns.items()]
-    shown = [name for name, _, _ in columns[:MAX_COLUMNS]]
+    """The columns that move the prediction, with their cells, and the training rows with the largest weight."""
+    columns = [
+        (name, cells.get(name), _effect(evidence, one["effect"]), f"± {_effect(evidence, one['error'])[1:]}")
+        for name, one in evidence.columns.iterrows()
+    ]
+    shown = [name for name, *_ in columns[:MAX_COLUMNS]]
     rows = evidence.rows
     places = [list(rows.columns).index(name, 2) for name in shown]  # after weight and target
     training = [
@@ -64,24 +68,77 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Re
         for number, row in enumerate(rows.index)
     ]
     few = columns[: 2 * MAX_COLUMNS]
-    left = f"; {len(columns) - len(few):,} more have less weight" if len(columns) > len(few) else ""
-    others = f"; shown with the {len(shown)} columns of largest weight" if len(columns) > len(shown) else ""
+    left = f"; {len(columns) - len(few):,} more have smaller ones" if len(columns) > len(few) else ""
+    others = f"; shown with the {len(shown)} columns of largest effect" if len(columns) > len(shown) else ""
     title = "Training rows with the largest weight in this prediction"
     if not evidence.attends_to_labels:
         title = "Training rows with the most attention"
     return [
         Group(
-            grid("Columns that the prediction depends on", ("column", "cell", "weight"), few),
-            Text(f"weight: change of the prediction when the cell is masked, as a share of all changes{left}"),
+            grid("Columns that the prediction depends on", ("column", "cell", "effect", ""), few),
+            Text(_sum_of_effects(evidence) + left),
         ),
         Group(grid(title, ("row", "weight", target, *shown), training), Text(_row_weights(evidence) + others)),
     ]
+
+
+def evidence_json(evidence: Evidence, cells: pd.Series, target: str) -> str:
+    """The same as JSON on one line, with unrounded numbers."""
+    effects = evidence.columns.assign(cell=[cells.get(name) for name in evidence.columns.index])
+    rows = evidence.rows
+    document = {
+        "target": target,
+        "prediction": evidence.prediction,
+        "probability" if evidence.is_probability else "number": evidence.value,
+        "average": evidence.base,
+        "columns": effects.rename_axis("column").reset_index().to_dict("records"),
+        "rows": [
+            {
+                "row": int(number),
+                "weight": rows.iloc[place, 0],
+                "target": rows.iloc[place, 1],
+                "cells": dict(zip(rows.columns[2:], rows.iloc[place, 2:], strict=True)),
+            }
+            for place, number in enumerate(rows.index)
+        ],
+        "rows_with_weight": evidence.context,
+        "own_row": evidence.own_row,
+    }
+    return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can hold it: a missing cell is null, a date a text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if is_missing(value):
+        return None
+    return as_label(value)
+
+
+def _effect(evidence: Evidence, value: float) -> str:
+    """With a sign, in points of probability or in the unit of the target."""
+    return f"{100 * value:+.1f}" if evidence.is_probability else f"{value:+.4g}"
+
+
+def _sum_of_effects(evidence: Evidence) -> str:
+    """How to read the effects of columns."""
+    of = "Shapley values, ± standard error"
+    if evidence.is_probability:
+        of, start, end = f"{of}, in points of probability", f"{evidence.base:.1%}", f"{evidence.value:.1%}"
+    else:
+        start, end = f"{evidence.base:.5g}", f"{evidence.value:.5g}"
+    return f"effect: from the average prediction for training rows, {start}, all effects lead to {end} ({of})"
 
 
 def _row_weights(evidence: Evidence) -> str:
     """How to read the weights of rows."""
     uniform = f"{1 / max(1, evidence.context):.1%}"
     note = f"of {evidence.context:,} rows; the uniform weight would be {uniform}"
+    if evidence.own_row is not None:
+        note = f"row {evidence.own_row} of the training data is this row itself and is left out; {note}"
     if len(evidence.rows) and evidence.rows.iloc[0, 0] * evidence.context < NEARLY_UNIFORM:
         return f"{note}: no row stands out"
     return note

@@ -41,7 +41,7 @@ class Candidate:
     """A predictor of one fold: what it predicts for the held-out rows, and the same with the whole table as context."""
 
     held_out: Float[Tensor, "row prediction"]
-    whole: Callable[[Members], Predictor]  # a network reads with these members
+    build: Callable[[Members], Predictor]  # a network reads with these members
 
 
 @dataclass(frozen=True)
@@ -142,5 +142,5 @@ def _ensemble(folds: Sequence[Fold], members: int, classes: int) -> Ensemble:
     networks = sum(name in ("in_context", "finetuned") for name, _, _ in used)
     count = min(members, max(1, 2 * members // max(1, networks)))
     # Each network has members of its own, so that more orders of columns and classes are averaged.
-    predictors = [each.whole(Members(count, number * count)) for number, (_, each, _) in enumerate(used)]
+    predictors = [each.build(Members(count, number * count)) for number, (_, each, _) in enumerate(used)]
     return Ensemble(predictors, [part for _, _, part in used], temperature)

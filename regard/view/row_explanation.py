@@ -30,7 +30,9 @@ class RowExplanation:
     probabilities: tuple[tuple[str, float], ...]  # of the classes; for regression the quantiles
     names: tuple[str, ...] = ()  # columns of the training rows
     rows: tuple[tuple[int, float, str, tuple[str, ...]], ...] = ()  # number, weight, target, cells; heaviest first
-    columns: tuple[tuple[str, float], ...] = ()  # importance of each column, largest first
+    columns: tuple[tuple[str, float], ...] = ()  # effect of each column on the prediction, largest first
+    base: float = 0.0  # the average prediction for training rows, from which the effects lead to this one
+    is_probability: bool = False  # whether that of the predicted class is explained, or the predicted number
     notes: tuple[str, ...] = ()
     context_rows: int = 0  # training rows with any weight
 
@@ -64,7 +66,9 @@ def explain_row(estimator: Estimator, input: ViewInput) -> RowExplanation:
         probabilities=probabilities,
         names=tuple(map(str, cells.columns)),
         rows=rows,
-        columns=tuple((str(name), float(weight)) for name, weight in evidence.columns.items()),
+        columns=tuple((str(name), float(effect)) for name, effect in evidence.columns["effect"].items()),
+        base=evidence.base,
+        is_probability=evidence.is_probability,
         notes=notes,
         context_rows=evidence.context,
     )

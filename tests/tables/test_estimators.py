@@ -7,7 +7,6 @@ import time
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -28,7 +27,7 @@ from regard.core.errors import ConfigError, UserError
 from regard.models.in_context import Context, InContextModel
 from regard.models.npt import NPTModel
 from regard.parts.taps import listen
-from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, explain
+from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
 from regard.tables.estimators import base
 from regard.tables.network import scratch
 from regard.tables.network.contexts import GLOBAL
@@ -202,7 +201,7 @@ def test_evidence_of_several_targets_is_that_of_each():
         alone = NPTRegressor(**QUICK).fit(frame, numbers).evidence(frame.head(3), top=4)
         for one, other in zip(own, alone, strict=True):
             pd.testing.assert_frame_equal(one.rows, other.rows)
-            pd.testing.assert_series_equal(one.columns, other.columns)
+            pd.testing.assert_frame_equal(one.columns, other.columns)
             assert one.prediction == other.prediction
     sizes = np.arange(80) % 3
     classes = NPTClassifier(**QUICK).fit(frame, pd.DataFrame({"label": labels, "size": sizes}))
@@ -218,38 +217,6 @@ def test_evidence_of_several_targets_is_that_of_each():
         NPTClassifier(**QUICK).fit(frame, np.array(["a", 1] * 40, dtype=object))
     with pytest.raises(ConfigError, match="top: must be at least 1, not 0"):
         both.evidence(frame, top=0)
-
-
-def test_cells_are_weighed_by_hiding_them_one_after_the_other(monkeypatch: pytest.MonkeyPatch):
-    frame, labels, target = some_table()
-    for kind, known in ((NPTRegressor, target), (NPTClassifier, labels)):
-        fitted = kind(**QUICK).fit(frame, known)
-        learned, values = fitted.predictors_[0], fitted._encode(frame.head(5))
-        places, classes = fitted.columns_.positions(), fitted.tables_[0].classes
-        whole = learned.predict(values)
-        far = []
-        for own in places:
-            hidden = values.clone()
-            hidden[:, own] = torch.nan
-            change = (learned.predict(hidden) - whole).abs()
-            far.append(change.sum(1) / 2 if classes else change[:, 0])
-        expected = torch.stack(far, 1)
-        monkeypatch.setattr(explain, "MASKED_PER_PASS", 2 * len(places))  # rows of several parts
-        found = explain.column_weights(learned, values, places, classes)
-        torch.testing.assert_close(found, expected / expected.sum(1, keepdim=True), rtol=0, atol=1e-3)
-        monkeypatch.setattr(explain, "MASKED_PER_PASS", 3)  # and columns too
-        predict = Mock(side_effect=learned.predict)
-        again = explain.column_weights(
-            SimpleNamespace(predict=predict, row_weights=learned.row_weights, attends_to_labels=True),
-            values,
-            places,
-            classes,
-        )
-        torch.testing.assert_close(again, found, rtol=0, atol=1e-4)
-        assert max(len(call.args[0]) for call in predict.call_args_list) == 3
-        empty = torch.stack([values[:, own].isnan().all(1) for own in places], 1)
-        assert empty.any()
-        assert not found[empty].any()
 
 
 def test_too_few_steps_are_told(monkeypatch: pytest.MonkeyPatch):

@@ -147,7 +147,7 @@ def test_a_wide_table_is_shown_in_part(tmp_path: Path, capsys: pytest.CaptureFix
     assert "and 19 more" in printed
     assert "s45" not in printed
     assert command("explain", tmp_path / "run", tmp_path / "wide.csv") == 0
-    assert "; 47 more have less weight" in " ".join(capsys.readouterr().out.split())
+    assert "; 47 more have smaller ones" in " ".join(capsys.readouterr().out.split())
 
 
 def test_predict_gives_what_the_library_gives(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -262,19 +262,33 @@ def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.
     assert "Rome [centre]" in printed or "Bonn" in printed or "Oslo" in printed
 
 
+def test_explain_gives_json(run: Path, houses: Path, capsys: pytest.CaptureFixture):
+    assert command("explain", run, houses, "--row", 7, "--top", 2, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    (found,) = regard.load(run).evidence(read_table(houses).iloc[[7]], top=2)
+    assert [document["prediction"], document["number"]] == pytest.approx([found.prediction] * 2)
+    assert [one["column"] for one in document["columns"]] == found.columns.index.tolist()
+    effects = sum(one["effect"] for one in document["columns"])
+    assert document["average"] + effects == pytest.approx(document["number"])
+    assert [one["row"] for one in document["rows"]] == found.rows.index.tolist()
+    assert set(document["rows"][0]["cells"]) == set(found.columns.index)
+    assert document["own_row"] == 7
+
+
 def test_explain_tells_how_to_read_weights(run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     assert command("explain", run, houses) == 0
     printed = capsys.readouterr().out
     assert "Training rows with the largest weight in this prediction" in printed
-    assert "of 59 rows; the uniform weight would be 1.7%" in printed
-    assert "change of the prediction when the cell is masked" in printed
+    assert "row 0 of the training data is this row itself and is left out; of 58 rows" in printed
+    assert "from the average prediction for training rows" in printed
     words = ("--mode", "scratch", "--time-limit", 1)
     assert command("fit", houses, "--target", "price", "--out", tmp_path / "own", *words) == 0
     assert command("explain", tmp_path / "own", houses) == 0
     printed = capsys.readouterr().out
     assert "Training rows with the most attention" in printed
     assert "no row stands out" in printed
-    even = Evidence(1.0, pd.DataFrame({"weight": [0.019], "target": [1.0]}), pd.Series(dtype=float), 100, True)
+    rows, columns = pd.DataFrame({"weight": [0.019], "target": [1.0]}), pd.DataFrame({"effect": [], "error": []})
+    even = Evidence(1.0, rows, columns, 1.0, 1.0, is_probability=False, context=100, attends_to_labels=True)
     assert "no row stands out" in _row_weights(even)
     assert "no row stands out" not in _row_weights(replace(even, context=110))
 

@@ -167,7 +167,7 @@ def test_a_plot_of_evidence_has_the_numbers_of_the_page(tables: tuple[Path, Path
     rest = OpenRun(tables[0]).record(given)
     figure, explanation = draw_plot([OpenRun(tables[0])], given, PlotRequest())
     columns, rows = ([bar.get_width() for bar in axes.patches] for axes in figure.axes)
-    assert columns == [100 * weight for _, weight in rest.columns]
+    assert columns == [100 * effect for _, effect in rest.columns]
     assert rows == [weight for _, weight, *_ in rest.rows]
     assert explanation == rest.summary
     words = ["--cell", "area=120", "--cell", "city=Paris", "--out", tmp_path / "a.png"]

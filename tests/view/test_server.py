@@ -54,7 +54,8 @@ def test_a_row_rests_on_rows(tables: tuple[Path, Path]) -> None:
     assert answer["kind"] == "explanation"
     assert answer["target"] == "size"
     assert sum(probability for _, probability in answer["probabilities"]) == pytest.approx(1, abs=1e-5)
-    assert sum(weight for _, weight in answer["columns"]) == pytest.approx(1, abs=1e-5)
+    largest = max(probability for _, probability in answer["probabilities"])
+    assert answer["base"] + sum(effect for _, effect in answer["columns"]) == pytest.approx(largest, abs=1e-5)
     assert [weight for _, weight, *_ in answer["rows"]] == sorted((row[1] for row in answer["rows"]), reverse=True)
     number = web.post("/api/runs/1/record", json={"row": {**row, "area": "150"}}).json()
     assert isinstance(number["prediction"], float)
@@ -76,7 +77,7 @@ def test_evidence_is_that_of_the_estimator(tables: tuple[Path, Path]) -> None:
     explanation = explain_row(estimator, ViewInput(row=row))
     assert [number for number, *_ in explanation.rows] == evidence.rows.index.tolist()
     assert [weight for _, weight, *_ in explanation.rows] == pytest.approx(evidence.rows["weight"].tolist(), abs=1e-6)
-    assert dict(explanation.columns) == pytest.approx(evidence.columns.to_dict(), abs=1e-6)
+    assert dict(explanation.columns) == pytest.approx(evidence.columns["effect"].to_dict(), abs=1e-6)
     assert explanation.prediction == estimator.predict(frame)[0]
 
 

@@ -15,13 +15,14 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError, did_you_mean
 from regard.models.in_context import InContextModel
+from regard.tables.attribution import shapley_values
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
 from regard.tables.encode.sample_weight import repeat_rows
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import target_names
 from regard.tables.encode.text_scores import score_targets
-from regard.tables.explain import ROWS_PER_PASS, Evidence, column_weights
+from regard.tables.explain import ROWS_PER_PASS, Evidence
 from regard.tables.modes import auto, in_context
 from regard.tables.network.pretrained import pretrained_model
 from regard.tables.network.scratch import train_from_scratch
@@ -133,19 +134,37 @@ class TableEstimator(BaseEstimator):
         names = [column.name for column in self.columns_.columns]
         evidence = []
         with threads(self.n_jobs):
-            by_column = column_weights(predictor, values, self.columns_.positions(), table.classes)
+            by_column = shapley_values(predictor, values, self.columns_.positions(), table, self.seed_)
             by_row = (row for part in values.split(ROWS_PER_PASS) for row in predictor.row_weights(part))
-            for prediction, each, column in zip(predicted, by_row, by_column, strict=True):
+            for place, (prediction, each) in enumerate(zip(predicted, by_row, strict=True)):
                 # A repeated row is one row; rows without a target are no evidence.
                 weights = torch.zeros(len(indices)).index_add_(0, same, each[: len(same)])
+                own = _own_row(known, values[place].numpy())
+                if own is not None:
+                    weights[own] = 0.0
+                    weights /= weights.sum().clamp(min=1e-12)
                 largest = weights.argsort(descending=True)[:top].numpy()
                 rows = self.columns_.decode(known[largest])
                 rows.index = pd.Index(indices[largest], name="row")
                 rows.insert(0, "target", targets[first][largest], allow_duplicates=True)
                 rows.insert(0, "weight", weights.double().numpy()[largest], allow_duplicates=True)
-                columns = pd.Series(column.double().numpy(), index=names, name="weight").sort_values(ascending=False)
-                count = int((weights > 0).sum())
-                evidence.append(Evidence(prediction, rows, columns, count, predictor.attends_to_labels))
+                effects = pd.DataFrame(
+                    {"effect": by_column.effects[place].numpy(), "error": by_column.errors[place].numpy()}, index=names
+                ).sort_values("effect", key=abs, ascending=False)
+                base = float(by_column.base[place])
+                evidence.append(
+                    Evidence(
+                        prediction,
+                        rows,
+                        effects,
+                        base,
+                        base + float(by_column.effects[place].sum()),
+                        table.classes > 0,
+                        int((weights > 0).sum()),
+                        predictor.attends_to_labels,
+                        None if own is None else int(indices[own]),
+                    )
+                )
         return evidence
 
     def _check(self, unlabelled: Any) -> None:
@@ -177,3 +196,9 @@ class TableEstimator(BaseEstimator):
         tags.target_tags.multi_output = True
         tags.non_deterministic = self.mode != "in_context"  # how far training gets depends on the machine
         return tags
+
+
+def _own_row(known: np.ndarray, cells: np.ndarray) -> int | None:
+    """The training row that has exactly these cells, if there is one: the query row itself, which proves nothing."""
+    equal = ((known == cells) | (np.isnan(known) & np.isnan(cells))).all(1).nonzero()[0]
+    return int(equal[0]) if len(equal) == 1 else None

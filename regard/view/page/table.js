@@ -91,16 +91,19 @@ function sameClass(explanation, place, cell) {
 }
 
 function columnsTable(explanation) {
-  const largest = explanation.columns[0]?.[1] || 1;
-  const body = explanation.columns.map(([name, weight]) => make("tr", {},
-    make("th", { scope: "row" }, name), make("td", { class: "weight" }, bar(weight, largest), ` ${formatPercent(weight)}`)));
-  return make("div", {}, make("h2", {}, "Important columns"),
-    make("p", { class: "faint" }, "How much the prediction changes without the column, as a share of all changes."),
-    make("table", { class: "plain" }, make("tbody", {}, ...body)), saveTableButton("columns", [["column", "weight"], ...explanation.columns]));
+  const largest = Math.abs(explanation.columns[0]?.[1]) || 1;
+  const amount = (value) => explanation.is_probability ? `${formatNumber(100 * value)} points` : formatNumber(value);
+  const body = explanation.columns.map(([name, effect]) => make("tr", {},
+    make("th", { scope: "row" }, name),
+    make("td", { class: "weight" }, bar(effect, largest), ` ${effect < 0 ? "−" : "+"}${amount(Math.abs(effect))}`)));
+  const base = explanation.is_probability ? formatPercent(explanation.base) : formatNumber(explanation.base);
+  return make("div", {}, make("h2", {}, "Effects of the columns"),
+    make("p", { class: "faint" }, `From the average prediction for training rows, ${base}, these effects lead to this one (Shapley values).`),
+    make("table", { class: "plain" }, make("tbody", {}, ...body)), saveTableButton("columns", [["column", "effect"], ...explanation.columns]));
 }
 
 function bar(value, largest) {
-  const element = make("span", { class: "bar", "aria-hidden": "true" });
-  element.style.width = `${Math.max(1, (120 * value) / largest)}px`;
+  const element = make("span", { class: value < 0 ? "bar less" : "bar", "aria-hidden": "true" });
+  element.style.width = `${Math.max(1, (120 * Math.abs(value)) / largest)}px`;
   return element;
 }

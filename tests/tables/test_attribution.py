@@ -1,0 +1,121 @@
+"""Shapley values against every order of the columns, and on tables whose answer is known."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from regard.tables import NPTClassifier, attribution
+from regard.tables.attribution import shapley_values
+from regard.tables.encode.table import EncodedTable
+from tests.tables.conftest import REAL
+
+COLUMNS = [[0], [1, 2], [3]]  # the second is a text or another column of several cells
+
+
+@dataclass
+class Formula:
+    """A predictor that needs no training."""
+
+    of: Callable[[torch.Tensor], torch.Tensor]
+    attends_to_labels: bool = False
+
+    def predict(self, values: torch.Tensor) -> torch.Tensor:
+        score = self.of(values.nan_to_num(3.0)).double()
+        return torch.stack([score, score + 1], 1)
+
+    def row_weights(self, values: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+
+def table_of(rows: int, classes: int = 0) -> EncodedTable:
+    target = torch.arange(float(rows)).double() % classes if classes else torch.randn(rows).double()
+    return EncodedTable(torch.randn(rows, 4), torch.zeros(4, dtype=torch.bool), target, classes)
+
+
+def by_all_orders(predict: Callable[[torch.Tensor], torch.Tensor], row: torch.Tensor, background: torch.Tensor):
+    total = torch.zeros(len(COLUMNS), dtype=torch.double)
+    orders = list(permutations(range(len(COLUMNS))))
+    for start in background:
+        for order in orders:
+            cells = start.clone()
+            for column in order:
+                before = predict(cells[None])[0, 0]
+                cells[COLUMNS[column]] = row[COLUMNS[column]]
+                total[column] += predict(cells[None])[0, 0] - before
+    return total / (len(orders) * len(background))
+
+
+def test_effects_are_those_of_all_orders(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(attribution, "MAX_ORDERS", 4000)
+    monkeypatch.setattr(attribution, "PREDICTIONS", 1_000_000)
+    predictor, table = Formula(lambda x: x[:, 0] * x[:, 1] + x[:, 2] * x[:, 3] * x[:, 0]), table_of(8)
+    row = torch.randn(1, 4)
+    found = shapley_values(predictor, row, COLUMNS, table, seed=0)
+    expected = by_all_orders(predictor.predict, row[0], table.values)
+    assert ((found.effects[0] - expected).abs() < 4 * found.errors[0] + 1e-9).all()
+    assert (found.errors < 0.1).all()
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_effects_sum_to_the_prediction_less_that_of_the_background(classes: int):
+    predictor, table = Formula(lambda x: (x[:, 0] * x[:, 1]).sin() + x[:, 3]), table_of(40, classes)
+    values = torch.randn(5, 4)
+    found = shapley_values(predictor, values, COLUMNS, table, seed=1)
+    predicted = predictor.predict(values)
+    explained = predicted.amax(1) if classes else predicted[:, 0]
+    torch.testing.assert_close(found.base + found.effects.sum(1), explained, rtol=0, atol=1e-9)
+
+
+def test_effects_of_a_sum_are_exact_whatever_the_orders():
+    predictor, table = Formula(lambda x: 2 * x[:, 0] - x[:, 3]), table_of(30)
+    found = shapley_values(predictor, torch.tensor([[1.0, 5.0, 5.0, torch.nan]]), COLUMNS, table, seed=0)
+    assert found.effects[0, 1] == 0
+    # The empty cell counts like any other: it is read as 3.
+    base = found.base[0]
+    assert found.effects[0].sum() == pytest.approx(float(2 * 1.0 - 3.0 - base), abs=1e-9)
+    assert found.errors[0, 1] == 0
+
+
+def test_many_rows_take_few_orders_each(monkeypatch: pytest.MonkeyPatch):
+    calls: list[int] = []
+    predictor = Formula(lambda x: x[:, 0])
+    monkeypatch.setattr(
+        Formula, "predict", lambda self, values: calls.append(len(values)) or torch.zeros(len(values), 2)
+    )
+    shapley_values(predictor, torch.randn(100, 4), COLUMNS, table_of(50), seed=0)
+    assert calls == [2 * attribution.MIN_ORDERS * 4] * 100
+
+
+def test_a_decisive_empty_cell_has_the_largest_effect():
+    """A column that is filled only if the answer is yes."""
+    rng = np.random.default_rng(0)
+    target = np.array(["no", "yes"])[rng.integers(2, size=200)]
+    frame = pd.DataFrame({"x": rng.normal(size=200), "paid": np.where(target == "yes", rng.normal(size=200), np.nan)})
+    model = NPTClassifier(mode="in_context", members=2, random_state=0, weights=REAL).fit(frame[:150], target[:150])
+    empty = frame[150:][target[150:] == "no"].head(3)
+    for evidence in model.evidence(empty):
+        assert evidence.prediction == "no"
+        assert evidence.columns.index[0] == "paid"
+        assert evidence.columns["effect"].iloc[0] > 0.3
+        assert evidence.is_probability
+        assert evidence.own_row is None
+
+
+def test_a_known_row_is_no_evidence_for_itself():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
+    frame.loc[3, "b"] = np.nan
+    model = NPTClassifier(mode="in_context", members=1, random_state=0).fit(frame, (frame["a"] > 0).astype(str))
+    for row in (0, 3):
+        (evidence,) = model.evidence(frame.iloc[[row]], top=80)
+        assert evidence.own_row == row
+        assert evidence.rows["weight"].get(row, 0.0) == 0
+        assert evidence.rows["weight"].sum() == pytest.approx(1, abs=1e-5)
+    twins = pd.concat([frame, frame.iloc[[5]]], ignore_index=True)
+    model = NPTClassifier(mode="in_context", members=1, random_state=0).fit(twins, (twins["a"] > 0).astype(str))
+    assert model.evidence(twins.iloc[[5]])[0].own_row is None  # the other one is evidence
