@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 
 from regard.core.machine import seed_for
 from regard.models.in_context import COLUMN_CODE
-from regard.tables.calibrate import apply_temperature
+from regard.tables.calibrate import apply_levels, apply_temperature, fit_levels, fit_temperature
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import TargetTransform
 from regard.tables.predictor import Predictor
@@ -23,6 +23,7 @@ ALL_MEMBERS_ROWS = 3000  # context rows up to which every member is worth its ti
 MIN_MEMBERS = 2  # however many context rows
 MAX_STATISTICS_ROWS = 16_384  # of a large table, for column statistics and closed forms
 MAX_COLUMNS = 64
+MIN_ROWS_OF_TWO_CLASSES = 500  # held-out rows; two classes are rarely predicted with too small a probability
 MAX_LABEL_STATISTICS = 30_000_000  # cells × classes: each cell has a label mean for each class
 
 
@@ -57,16 +58,25 @@ class Member:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """A weighted average of predictors; class probabilities are calibrated with a temperature."""
+    """A weighted average of predictors, calibrated: classes with a temperature, quantiles by their levels."""
 
     predictors: Sequence[Predictor]
     weights: Sequence[float]
     temperature: float = 1.0
+    levels: Float[Tensor, " quantile"] | None = None
     attends_to_labels = True
 
     def predict(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row prediction"]:
         parts = [weight * one.predict(values) for one, weight in zip(self.predictors, self.weights, strict=True)]
-        return apply_temperature(torch.stack(parts).sum(0), self.temperature)
+        return apply_levels(apply_temperature(torch.stack(parts).sum(0), self.temperature), self.levels)
+
+    def calibrated(self, prediction: Float[Tensor, "row prediction"], rows: EncodedTable) -> "Ensemble":
+        """The same, calibrated by what it, or one like it, predicts for held-out rows."""
+        if not rows.classes:
+            return replace(self, levels=fit_levels(prediction, rows.target))
+        if rows.classes > 2 or len(rows.target) >= MIN_ROWS_OF_TWO_CLASSES:
+            return replace(self, temperature=fit_temperature(prediction, rows.target))
+        return self
 
     def row_weights(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row context"]:
         parts = zip(self.predictors, self.weights, strict=True)

@@ -14,7 +14,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.models.in_context import InContextModel
-from regard.tables.calibrate import fit_temperature
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import Ensemble
 from regard.tables.folds import hold_out
@@ -86,5 +85,5 @@ def _ensemble(candidates: Sequence[Candidate], decides: EncodedTable) -> Ensembl
     weights = best_weights([each.held_out for each in candidates], decides)
     used = [(each, weight) for each, weight in zip(candidates, weights, strict=True) if weight > 0]
     blended = torch.stack([weight * each.held_out.double() for each, weight in used]).sum(0)
-    temperature = fit_temperature(blended, decides.target) if decides.classes else 1.0
-    return Ensemble([each.predictor for each, _ in used], [weight for _, weight in used], temperature)
+    ensemble = Ensemble([each.predictor for each, _ in used], [weight for _, weight in used])
+    return ensemble.calibrated(blended, decides)

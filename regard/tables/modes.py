@@ -1,34 +1,42 @@
 """The modes `in_context` and `auto`: predict with the pre-trained network, or with trained ones beside it."""
 
+from collections.abc import Iterator
+
 import torch
+from torch import Tensor
 
 from regard.models.in_context import InContextModel
-from regard.tables.calibrate import fit_temperature
-from regard.tables.encode.table import EncodedTable
+from regard.tables.encode.table import EncodedTable, join
 from regard.tables.ensemble import ALL_MEMBERS_ROWS, Ensemble
 from regard.tables.folds import split_folds
 from regard.tables.large import auto_large
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.small import MAX_FOLDS, MAX_HELD_OUT, MIN_HELD_OUT, auto_small
 
+ENOUGH = 200  # held-out rows to calibrate quantiles with; for a temperature those of one fold are
 LARGE = 3000  # rows: with more, folds and fine-tuning take longer than they are worth
 
 
 def in_context(model: InContextModel, table: EncodedTable, members: int, seed: int) -> Ensemble:
     """The pre-trained network with the table as context; nothing is trained."""
-    predictor = InContextPredictor(model, table, Members(members, local=True), seed)
-    return Ensemble([predictor], [1.0], _temperature(model, table, seed) if table.classes > 2 else 1.0)
+    ensemble = Ensemble([InContextPredictor(model, table, Members(members, local=True), seed)], [1.0])
+    if table.classes in (1, 2):
+        return ensemble
+    parts = list(_held_out(model, table, seed))
+    if not parts:
+        return ensemble
+    return ensemble.calibrated(torch.cat([predicted for predicted, _ in parts]), join([rows for _, rows in parts]))
 
 
-def _temperature(model: InContextModel, table: EncodedTable, seed: int) -> float:
-    """The temperature by one member's predictions of held-out rows; of a large table, of some of its rows."""
+def _held_out(model: InContextModel, table: EncodedTable, seed: int) -> Iterator[tuple[Tensor, EncodedTable]]:
+    """One member's predictions of held-out rows; of a large table, of some of its rows."""
     count = len(table.values)
     some = torch.linspace(0, count - 1, min(count, ALL_MEMBERS_ROWS)).round().long()
-    rest, held_out = split_folds(table.take(some), MAX_FOLDS, seed, MAX_HELD_OUT)[0]
-    if len(held_out.target) < MIN_HELD_OUT:
-        return 1.0
-    predictor = InContextPredictor(model, rest, Members(1), seed)
-    return fit_temperature(predictor.predict(held_out.values), held_out.target)
+    left = 1 if table.classes else ENOUGH
+    for rest, held_out in split_folds(table.take(some), MAX_FOLDS, seed, MAX_HELD_OUT):
+        if left > 0 and len(held_out.target) >= MIN_HELD_OUT:
+            yield InContextPredictor(model, rest, Members(1), seed).predict(held_out.values), held_out
+            left -= len(held_out.target)
 
 
 def auto(

@@ -40,12 +40,12 @@ def check_levels(levels: Sequence[float]) -> None:
 
 
 def interpolate_quantiles(
-    prediction: Float[Tensor, "row prediction"], levels: Sequence[float]
+    prediction: Float[Tensor, "row prediction"], levels: Sequence[float] | Float[Tensor, " level"]
 ) -> Float[Tensor, "row level"]:
-    """Any quantiles of a predicted number, interpolated between those that the network predicts."""
+    """Any quantiles of a predicted number, on straight lines between those that are predicted, and beyond them."""
     known = quantile_levels(prediction.shape[1] - 1).to(prediction.dtype)
     heights = prediction[:, 1:]
-    wanted = torch.tensor(list(levels), dtype=prediction.dtype)
+    wanted = torch.as_tensor(levels, dtype=prediction.dtype)
     place = torch.searchsorted(known, wanted).clamp(1, len(known) - 1)
     weight = (wanted - known[place - 1]) / (known[place] - known[place - 1])
     return torch.lerp(heights[:, place - 1], heights[:, place], weight)

@@ -16,8 +16,7 @@ from torch import Tensor
 
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
-from regard.tables.calibrate import fit_temperature
-from regard.tables.encode.table import EncodedTable
+from regard.tables.encode.table import EncodedTable, join
 from regard.tables.ensemble import Ensemble
 from regard.tables.finetune import finetune
 from regard.tables.folds import split_folds
@@ -110,7 +109,7 @@ def auto_small(model: InContextModel, table: EncodedTable, members: int, seed: i
             break
         folds.append(small.train(number, rest, held_out, each))
         longest = max(longest, time.monotonic() - start)
-    return _ensemble(folds, members, table.classes) if folds else None
+    return _ensemble(folds, members) if folds else None
 
 
 def _seconds_per_pass(model: InContextModel, rest: EncodedTable, held_out: EncodedTable, seed: int) -> float:
@@ -119,19 +118,13 @@ def _seconds_per_pass(model: InContextModel, rest: EncodedTable, held_out: Encod
     return time.monotonic() - began
 
 
-def _ensemble(folds: Sequence[Fold], members: int, classes: int) -> Ensemble:
-    """The candidates that every fold has, with the weights and the temperature of the held-out rows."""
+def _ensemble(folds: Sequence[Fold], members: int) -> Ensemble:
+    """The candidates that every fold has, weighted and calibrated by the held-out rows."""
     names = [name for name in folds[0].candidates if all(name in fold.candidates for fold in folds)]
     predictions = [torch.cat([fold.candidates[name].held_out.double() for fold in folds]) for name in names]
-    held_out = EncodedTable(
-        torch.cat([fold.held_out.values for fold in folds]),
-        folds[0].held_out.category,
-        torch.cat([fold.held_out.target for fold in folds]),
-        classes,
-    )
+    held_out = join([fold.held_out for fold in folds])
     weights = best_weights(predictions, held_out)
     blended = torch.stack([weight * each for weight, each in zip(weights, predictions, strict=True)]).sum(0)
-    temperature = fit_temperature(blended, held_out.target) if classes > 2 else 1.0
     used = [
         # The pre-trained network is the same in every fold.
         (name, fold.candidates[name], weight if name == "in_context" else weight / len(folds))
@@ -143,4 +136,4 @@ def _ensemble(folds: Sequence[Fold], members: int, classes: int) -> Ensemble:
     count = min(members, max(1, 2 * members // max(1, networks)))
     # Each network has members of its own, so that more orders of columns and classes are averaged.
     predictors = [each.build(Members(count, number * count)) for number, (_, each, _) in enumerate(used)]
-    return Ensemble(predictors, [part for _, _, part in used], temperature)
+    return Ensemble(predictors, [part for _, _, part in used]).calibrated(blended, held_out)

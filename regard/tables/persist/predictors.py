@@ -14,6 +14,7 @@ from regard.core.errors import ConfigError, UserError
 from regard.models import NPT, InContext
 from regard.models.nca import NCA
 from regard.store import COLUMNS
+from regard.tables.calibrate import BEYOND
 from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import Ensemble
@@ -30,6 +31,7 @@ from regard.tables.predictor import Predictor
 Estimator = NPTClassifier | NPTRegressor
 MAX_MEMBERS = 256
 MAX_PARTS = 64
+MAX_LEVELS = 1000
 MAX_SEED = 2**32 - 1
 
 
@@ -42,7 +44,7 @@ def read_predictor(number: int, section: Section, estimator: Estimator, table: T
 
 
 def _read_ensemble(number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors) -> Ensemble:
-    temperature = section.number("temperature", 1e-3, 1e3)
+    temperature, levels = section.number("temperature", 1e-3, 1e3), _read_levels(section)
     encoded, seed, cache = estimator.tables_[number], estimator.seed_, ClosedFormCache()
     predictors: list[Predictor] = []
     shares = []
@@ -60,7 +62,18 @@ def _read_ensemble(number: int, section: Section, estimator: Estimator, table: T
         part.done()
     if abs(sum(shares) - 1) > 1e-3:
         raise section.error("parts", f"the weights must sum to 1, not {sum(shares):g}")
-    return Ensemble(predictors, shares, temperature)
+    return Ensemble(predictors, shares, temperature, levels)
+
+
+def _read_levels(section: Section) -> Tensor | None:
+    """Calibrated levels of the quantiles; null if they are as predicted."""
+    if section.value("levels") is None:
+        return None
+    items = section.items("levels", 1, MAX_LEVELS)
+    levels = [section.as_number(f"levels.{place}", item, -BEYOND, 1 + BEYOND) for place, item in enumerate(items)]
+    if levels != sorted(levels):
+        raise section.error("levels", "must ascend")
+    return torch.tensor(levels, dtype=torch.double)
 
 
 def _read_members(section: Section) -> Members:

@@ -96,7 +96,8 @@ def _describe(number: int, predictor: Any, weights: dict[str, Tensor], table: di
             parts.append({"kind": "in_context", **network, "members": asdict(one.settings)})
         else:
             parts.append({"kind": "learned_keys", **network})
-    return {"predictor": "ensemble", "temperature": predictor.temperature, "parts": parts}
+    levels = None if predictor.levels is None else predictor.levels.tolist()
+    return {"predictor": "ensemble", "temperature": predictor.temperature, "levels": levels, "parts": parts}
 
 
 def _named_weights(
