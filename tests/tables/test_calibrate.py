@@ -1,4 +1,4 @@
-"""Temperature calibration: probabilities of many classes are as confident as held-out rows allow."""
+"""Calibration: probabilities are as confident, and intervals as wide, as held-out rows allow."""
 
 import re
 from pathlib import Path
@@ -8,13 +8,25 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import make_blobs
+from scipy.stats import norm
+from sklearn.datasets import load_diabetes, make_blobs
 from sklearn.metrics import log_loss
 
 import regard
+from regard.core.errors import UserError
 from regard.store import CONFIG
-from regard.tables import NPTClassifier
-from regard.tables.calibrate import TEMPERATURES, apply_temperature, fit_temperature
+from regard.tables import NPTClassifier, NPTRegressor
+from regard.tables.calibrate import (
+    BEYOND,
+    TEMPERATURES,
+    _reached_levels,
+    apply_levels,
+    apply_temperature,
+    fit_levels,
+    fit_temperature,
+)
+from regard.tables.network.in_context_loss import quantile_levels
+from tests.tables.conftest import REAL
 
 
 def probabilities(rows: int, classes: int, seed: int = 0) -> torch.Tensor:
@@ -75,3 +87,55 @@ def test_two_classes_are_not_calibrated(blobs: tuple[np.ndarray, np.ndarray]):
     cells, labels = blobs
     model = NPTClassifier(mode="in_context", members=1, random_state=0).fit(cells[:100], labels[:100] % 2)
     assert model.predictors_[0].temperature == 1
+
+
+@given(st.integers(1, 10), st.integers(0, 99))
+def test_levels_of_calibrated_quantiles_stay_where_they_are(rows: int, seed: int):
+    """Of numbers whose quantiles are those of the normal distribution, nothing is to be corrected."""
+    levels = quantile_levels(33).double()
+    quantiles = torch.from_numpy(norm.ppf(levels))
+    numbers = torch.from_numpy(np.random.default_rng(seed).normal(size=400 * rows))
+    prediction = torch.cat([torch.zeros(1), quantiles]).double().expand(len(numbers), -1)
+    fitted = fit_levels(prediction, numbers)
+    assert (fitted.diff() >= 0).all()
+    assert ((fitted - levels).abs() < 5 * (levels * (1 - levels) / len(numbers)).sqrt() + 0.02).all()
+
+
+@pytest.mark.parametrize(("width", "shift"), [(2.0, 0.0), (0.5, 0.0), (1.0, 0.7)])
+def test_calibrated_quantiles_hold_as_many_numbers_as_they_should(width: float, shift: float):
+    """Predicted too wide, too narrow, or beside the truth."""
+    rng, levels = np.random.default_rng(0), quantile_levels(33).double()
+    middle = torch.from_numpy(rng.normal(size=4000))[:, None]
+    numbers = middle[:, 0] + torch.from_numpy(rng.normal(size=4000))
+    quantiles = middle + shift + width * torch.from_numpy(norm.ppf(levels))
+    prediction = torch.cat([middle, quantiles], 1)
+    calibrated = apply_levels(prediction[2000:], fit_levels(prediction[:2000], numbers[:2000]))
+    assert torch.equal(calibrated[:, :1], middle[2000:])
+    below = (numbers[2000:, None] < calibrated[:, 1:]).double().mean(0)
+    assert ((below - levels).abs() < 0.04).all()
+
+
+def test_a_number_between_equal_quantiles_has_the_level_between_them():
+    prediction = torch.tensor([[0.0, -1.0, 0.0, 0.0, 0.0, 1.0]]).double()
+    levels = quantile_levels(5).double()
+    (reached,) = _reached_levels(prediction[:, 1:], torch.zeros(1), levels)
+    assert reached == pytest.approx(0.5)
+    wide = _reached_levels(prediction[:, 1:].expand(2, -1), torch.tensor([-1e9, 1e9]), levels)
+    assert wide.tolist() == [-BEYOND, 1 + BEYOND]
+
+
+def test_intervals_of_real_numbers_cover_what_they_say(tmp_path: Path):
+    table, target = load_diabetes(return_X_y=True, as_frame=True)
+    model = NPTRegressor(mode="in_context", members=2, random_state=0, weights=REAL).fit(table[:300], target[:300])
+    low, median, high = model.predict(table[300:], quantiles=[0.05, 0.5, 0.95]).T
+    assert 0.84 < ((target[300:] > low) & (target[300:] < high)).mean() < 0.97
+    assert 0.4 < (target[300:] < median).mean() < 0.6
+    model.save(tmp_path / "run")
+    loaded = regard.load(tmp_path / "run").predict(table[300:], quantiles=[0.05, 0.5, 0.95])
+    np.testing.assert_allclose(loaded.T, [low, median, high], rtol=1e-6)
+    config = tmp_path / "run" / "config.yaml"
+    text = config.read_text()
+    for levels, message in (("[0.5, 0.1]", "levels: must ascend"), ("[9.5]", "must be a number from -3 to 4")):
+        config.write_text(re.sub(r"levels:\n( +- .*\n)+", f"levels: {levels}\n", text))
+        with pytest.raises(UserError, match=message):
+            regard.load(tmp_path / "run")

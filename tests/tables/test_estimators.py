@@ -29,7 +29,7 @@ from regard.models.npt import NPTModel
 from regard.parts.taps import listen
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
 from regard.tables.estimators import base
-from regard.tables.network import scratch
+from regard.tables.network import in_context, scratch
 from regard.tables.network.contexts import GLOBAL
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.in_context_loss import MIN_PROBABILITY
@@ -314,7 +314,8 @@ def test_closed_forms_are_solved_once_for_views_that_see_alike(kind: type, found
     ])  # fmt: skip
     solved, fit = [], ClosedForms.fit.__func__
     monkeypatch.setattr(ClosedForms, "fit", classmethod(lambda cls, *given: solved.append(0) or fit(cls, *given)))
-    together = fitted.predictors_[0].predict(fitted._encode(frame))
+    (reader,) = fitted.predictors_[0].predictors
+    together = reader.predict(fitted._encode(frame))
     assert len(solved) == found
     assert torch.equal(together, alone.mean(0))
 
@@ -325,12 +326,16 @@ def test_few_rows_are_predicted_by_all_members_at_once(kind: type, monkeypatch: 
     frame, labels, target = some_table()
     fitted = kind(mode="in_context", members=3, random_state=0).fit(frame, labels if kind is NPTClassifier else target)
     (reader,) = fitted.predictors_[0].predictors
+    few = in_context.FEW_ROWS
+    monkeypatch.setattr(in_context, "FEW_ROWS", 0)
     expected = reader.predict(fitted._encode(frame))
+    monkeypatch.setattr(in_context, "FEW_ROWS", few)
     stacks = Mock(side_effect=Context.stack)
     monkeypatch.setattr(Context, "stack", stacks)
     for rows in (slice(0, 1), slice(5, 9), slice(1, 33)):
         torch.testing.assert_close(reader.predict(fitted._encode(frame[rows])), expected[rows], rtol=1e-6, atol=1e-6)
     assert stacks.call_count == 1
+    monkeypatch.setattr(in_context, "FEW_ROWS", 0)
     assert torch.equal(reader.predict(fitted._encode(frame)), expected)
     first, second = (reader.contexts.get([(number, GLOBAL)])[0].encoded.keys for number in range(2))
     assert first.untyped_storage().data_ptr() == second.untyped_storage().data_ptr()

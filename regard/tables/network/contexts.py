@@ -19,6 +19,7 @@ from regard.tables.threads import side_by_side
 MAX_CONTEXTS = 24  # that are kept
 GLOBAL = -1  # the context of the whole table, in place of the number of a cluster
 MAX_CLUSTERED = 20_000  # rows that are clustered
+MAX_STACKED_CELLS = 16_000  # of a context that is read together with others
 
 Key = tuple[int, int]  # number of a member, and of a cluster or GLOBAL
 
@@ -73,7 +74,8 @@ class Contexts:
         missing = [key for key in keys if key not in self._encoded]
         jobs = self._jobs(missing)
         total = torch.get_num_threads()
-        encoded = dict(zip(missing, side_by_side(jobs, max(1, total // len(jobs))) if jobs else [], strict=True))
+        parts = side_by_side(jobs, max(1, total // len(jobs))) if jobs else []
+        encoded = dict(zip(missing, (context for part in parts for context in part), strict=True))
         for key in keys:
             self._encoded[key] = self._encoded.pop(key) if key in self._encoded else encoded[key]
         while len(self._encoded) > max(MAX_CONTEXTS, len(self.members) + MAX_CLUSTERS):
@@ -108,15 +110,14 @@ class Contexts:
             self._clusters[number] = replace(clusters, rows=some[clusters.rows])
         return self._clusters[number]
 
-    def _jobs(self, keys: list[Key]) -> list[Callable[[], TableContext]]:
-        """How to encode each of these contexts. Closed forms are fitted first, with all threads, and shared."""
-        jobs: list[Callable[[], TableContext]] = []
+    def _jobs(self, keys: list[Key]) -> list[Callable[[], list[TableContext]]]:
+        """How to encode these contexts, in their order. Closed forms are fitted first, with all threads, and shared."""
+        if any(cluster != GLOBAL for _, cluster in keys):
+            return [partial(self._local, self.members[number], self._cluster_rows(number, one)) for number, one in keys]
         described: dict[tuple[int, bytes], RowFeatures] = {}
-        for number, cluster in keys:
+        contexts = []
+        for number, _ in keys:
             member = self.members[number]
-            if cluster != GLOBAL:
-                jobs.append(partial(self._local, member, self._cluster_rows(number, cluster)))
-                continue
             fitted = self._shared(member)
             closed_forms = self.closed_forms.get(fitted, partial(self._fit, fitted, member.statistics_rows))
             closed_forms = closed_forms.subset(torch.searchsorted(member.statistics_rows, member.context_rows))
@@ -124,8 +125,8 @@ class Contexts:
             if key not in described:
                 described[key] = self._describe(fitted, member.context_rows, closed_forms)
             order = None if fitted is member else member.class_order
-            jobs.append(partial(self._global, member, closed_forms, described[key], order))
-        return jobs
+            contexts.append(Unread(member, member.context_rows, closed_forms, order, described[key]))
+        return [partial(self._encode, part) for part in _together(contexts, torch.get_num_threads())]
 
     def _shared(self, member: Member) -> Member:
         """The member with the order of classes that its closed forms are fitted in.
@@ -141,21 +142,30 @@ class Contexts:
         return member
 
     @torch.inference_mode()
-    def _global(
-        self, member: Member, closed_forms: ClosedForms, features: RowFeatures, order: Tensor | None
-    ) -> TableContext:
-        features = features if order is None else features.permute_classes(order)
-        encoded = self._encode(member, member.context_rows, features)
-        return TableContext(member.context_rows, member.statistics_rows, closed_forms, order, encoded)
+    def _local(self, member: Member, rows: Tensor) -> list[TableContext]:
+        closed_forms = self._fit(member, rows)
+        features = self._describe(member, rows, closed_forms)
+        return self._encode([Unread(replace(member, statistics_rows=rows), rows, closed_forms, None, features)])
 
     @torch.inference_mode()
-    def _local(self, member: Member, rows: Tensor) -> TableContext:
-        closed_forms = self._fit(member, rows)
-        encoded = self._encode(member, rows, self._describe(member, rows, closed_forms))
-        return TableContext(rows, rows, closed_forms, None, encoded)
-
-    def _encode(self, member: Member, rows: Tensor, features: RowFeatures) -> Context:
-        return self.model.encode_context(features, self._labels(member, rows), self.table.classes, member.column_codes)
+    def _encode(self, contexts: Sequence["Unread"]) -> list[TableContext]:
+        """The network reads contexts of the same shape in one pass."""
+        encoded = self.model.encode_context(
+            RowFeatures.stack([each.in_order() for each in contexts]),
+            torch.cat([self._labels(each.member, each.rows) for each in contexts]),
+            self.table.classes,
+            torch.cat([each.member.column_codes for each in contexts]),
+        )
+        return [
+            TableContext(
+                each.rows,
+                each.member.statistics_rows,
+                each.closed_forms,
+                each.class_order,
+                encoded.tables(slice(number, number + 1)),
+            )
+            for number, each in enumerate(contexts)
+        ]
 
     @torch.inference_mode()
     def _fit(self, member: Member, rows: Tensor) -> ClosedForms:
@@ -177,3 +187,25 @@ class Contexts:
         everywhere = self.members[number].context_rows
         some = everywhere[:: -(-len(everywhere) // (context_size(self.table) - len(near)))]
         return torch.cat([near, some]).unique()
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A context before the network has read it."""
+
+    member: Member
+    rows: Tensor
+    closed_forms: ClosedForms
+    class_order: Int[Tensor, " label"] | None
+    features: RowFeatures
+
+    def in_order(self) -> RowFeatures:
+        return self.features if self.class_order is None else self.features.permute_classes(self.class_order)
+
+
+def _together(contexts: Sequence[Unread], threads: int) -> list[Sequence[Unread]]:
+    """The contexts that each thread reads in one pass: several small ones, as few operations cost least."""
+    shapes = {each.features.cells.shape for each in contexts}
+    small = all(shape[1] * shape[2] <= MAX_STACKED_CELLS for shape in shapes)
+    size = -(-len(contexts) // threads) if small and len(shapes) == 1 else 1
+    return [contexts[start : start + size] for start in range(0, len(contexts), size)]

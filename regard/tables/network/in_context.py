@@ -22,6 +22,7 @@ from regard.tables.threads import side_by_side
 CELLS_PER_PASS = 60_000  # of query rows, which bounds memory
 ROWS_PER_PIECE = 256  # of a pass, computed by one thread
 BLOCK = 32  # least number of query rows of a piece
+FEW_ROWS = 128  # query rows that all members predict together
 LOCAL_MEMBER = 1  # the member that uses local context
 
 
@@ -90,7 +91,7 @@ class InContextPredictor:
     def _predict_global(self, numbers: list[int], values: Tensor) -> list[Tensor]:
         """What each of the members predicts for some rows from the context of the whole table."""
         keys = [(number, GLOBAL) for number in numbers]
-        stacked = self.contexts.stacked(keys) if len(values) <= BLOCK and len(keys) > 1 else None
+        stacked = self.contexts.stacked(keys) if len(values) <= FEW_ROWS and len(keys) > 1 else None
         contexts = self.contexts.get(keys)
         if stacked is None:
             return self._predict(numbers, contexts, values)
