@@ -2,9 +2,10 @@
 
 import logging
 import math
+import shlex
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,12 +16,14 @@ from regard.core.errors import ConfigError
 from regard.tables.estimators.base import Mode
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.leaks import REPEATED, HeldOut, leaking_columns, repeated_rows
 from regard.tables.problem import Problem
 from regard.tables.scores import score
 
 HELD_OUT = 0.2
 MIN_ROWS_TO_SCORE = 20  # with fewer, a score would be noise
 SCORE_TIME = 0.3  # fraction of the time limit
+WITHOUT_MEMBERS = 2  # for the score without columns that may be leaks
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +86,39 @@ def _held_out_scores(problem: Problem, settings: FitSettings) -> dict[str, float
         logger.warning(
             "note: held-out rows are predicted no better than by %s; try more rows or --time-limit", baseline
         )
+    result = HeldOut(estimator, problem.features.iloc[held_out], problem.target.iloc[held_out], scores)
+    for line in _leak_notes(problem, result, train, held_out, settings):
+        logger.warning("note: %s", line)
     return scores
+
+
+def _leak_notes(
+    problem: Problem, result: HeldOut, train: np.ndarray, held_out: np.ndarray, settings: FitSettings
+) -> Iterator[str]:
+    """What makes the scores look better than predictions of new rows will be, with the scores without it."""
+    name = {"auc": "AUC", "r2": "R²"}[result.metric]
+    repeated = repeated_rows(result)
+    if repeated.mean() >= REPEATED and not repeated.all():
+        others = f"{name} {result.rescored(~repeated).score():.4f}"
+        yield f"{repeated.sum():,} of {len(repeated):,} held-out rows repeat training rows; {others} on the others"
+    leaks = leaking_columns(result)
+    rest = problem.features.drop(columns=list(leaks))
+    if not leaks or rest.shape[1] == 0:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kinds = {column: kind for column, kind in (settings.kinds or {}).items() if column not in leaks}
+        estimator = replace(settings, mode="in_context", kinds=kinds).estimator(problem)
+        estimator.set_params(members=WITHOUT_MEMBERS)
+        estimator.fit(rest.iloc[train], problem.target.iloc[train])
+    without = score(estimator, rest.iloc[held_out], problem.target.iloc[held_out]).get(result.metric, math.nan)
+    names = " and ".join(f"{column!r} ({name} {value:.4f} alone)" for column, value in leaks.items())
+    words = " ".join(f"--ignore {shlex.quote(column)}" for column in leaks)
+    them = "it" if len(leaks) == 1 else "them"
+    yield (
+        f"{names} may give {problem.target.name!r} away; without {them} {name} {without:.4f}. "
+        f"If unknown when predictions are made: {words}"
+    )
 
 
 def _split(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
