@@ -31,6 +31,8 @@ def fit(
     weights: Path | None = None,
     kinds: Kinds = (),
     ignore: tuple[str, ...] = (),
+    time: str | None = None,
+    group: str | None = None,
     seed: int = 0,
     overwrite: bool = False,
 ) -> None:
@@ -58,6 +60,10 @@ def fit(
         COLUMN=number, category, date or text, if the inferred kind is wrong.
     ignore
         Columns to drop, such as identifiers, or those that are unknown at prediction time.
+    time
+        Column of dates or numbers: the last rows are held out for the score, as when the future is predicted.
+    group
+        Column whose groups, such as the visits of a patient, are held out together; it is no feature.
     seed
         Random seed.
     overwrite
@@ -71,19 +77,21 @@ def fit(
     from regard.tables.data_checks import check_training_data
     from regard.tables.encode.columns import Columns
     from regard.tables.encode.frames import errors_in
-    from regard.tables.fitting import FitSettings, fit_problem
+    from regard.tables.fit_settings import FitSettings
+    from regard.tables.fitting import fit_problem
     from regard.tables.persist.save import save
     from regard.tables.problem import read_problem
     from regard.tables.rendering import columns_grid, scores_line
 
     RunFolder(out).check_free(overwrite=overwrite)
-    settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None)
+    settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None, time, group)
     problem = read_problem(table, target, task, settings.kinds, ignore)
     with errors_in(table):
-        columns = Columns.describe(problem.features, settings.feature_kinds(problem))
+        features = problem.features.drop(columns=[group] if group in problem.features else [])
+        columns = Columns.describe(features, settings.feature_kinds(problem))
     console = Console(highlight=False, soft_wrap=True)
     console.print(columns_grid(columns))
-    for line in check_training_data(columns, problem.features):
+    for line in check_training_data(columns, features):
         logger.warning("note: %s", line)
     log_target(problem)
     estimator, scores = fit_problem(problem, settings)
@@ -226,7 +234,7 @@ def compare(
     """
     from regard.tables.compare import compare as compare_models
     from regard.tables.encode.frames import errors_in
-    from regard.tables.fitting import FitSettings
+    from regard.tables.fit_settings import FitSettings
     from regard.tables.problem import read_problem
     from regard.tables.rendering import comparison_grid
 

@@ -8,7 +8,7 @@ from rich.markup import escape
 from regard.data.tables.files import write_table
 from regard.tables.baselines import SCIKIT_LEARN
 from regard.tables.compare import compare
-from regard.tables.fitting import FitSettings
+from regard.tables.fit_settings import FitSettings
 from regard.tables.persist.save import save
 from regard.tables.predictions import predict_targets, sentence
 from regard.tables.problem import Problem, read_problem

@@ -17,7 +17,7 @@ from regard.tables.encode.cells import Cells
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.target import Classes
 from regard.tables.encode.text_scores import score_targets
-from regard.tables.fitting import FitSettings
+from regard.tables.fit_settings import FitSettings
 from regard.tables.problem import Problem
 from regard.tables.scores import class_scores, number_scores
 

@@ -17,7 +17,6 @@ from regard.tables.scores import class_scores, number_scores, score
 SUSPICIOUS = {"auc": 0.98, "r2": 0.98}  # of all columns together: below, none can give the target away
 LEAK = {"auc": 0.99, "r2": 0.98}  # of a column alone
 MAX_ROWS = 5000  # that a tree of one column is grown on
-REPEATED = 0.05  # fraction of the held-out rows
 MIN_DISTINCT = 50  # values of a number: rows of a few categories repeat by chance
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from regard.tables.fitting import FitSettings, fit_problem
+from regard.tables.fit_settings import FitSettings
+from regard.tables.fitting import fit_problem
 from regard.tables.problem import read_problem
 from tests.tables.conftest import REAL
 

@@ -22,7 +22,8 @@ from regard.tables.compare import compare
 from regard.tables.encode.cells import is_missing
 from regard.tables.explain import Evidence
 from regard.tables.file import TableFile
-from regard.tables.fitting import FitSettings, _beats_baseline
+from regard.tables.fit_settings import FitSettings
+from regard.tables.fitting import _beats_baseline
 from regard.tables.predictions import LEVELS, predict_targets
 from regard.tables.problem import read_problem
 from regard.tables.rendering import _row_weights

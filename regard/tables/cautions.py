@@ -1,0 +1,78 @@
+"""Cautions: what makes the score of held-out rows better than predictions of new rows will be."""
+
+import math
+import shlex
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from regard.tables.fit_settings import FitSettings
+from regard.tables.leaks import HeldOut, leaking_columns, repeated_rows
+from regard.tables.problem import Problem
+from regard.tables.scores import score
+from regard.tables.splits import Split, read_times, split_by_time
+
+NAMES = {"auc": "AUC", "r2": "R²"}
+REPEATED = 0.05  # fraction of the held-out rows
+MEMBERS = 2  # of estimators that are fitted for a second score
+MIN_TIMES = 20  # distinct dates
+LESS = {"auc": 0.03, "r2": 0.1}  # than the score of rows held out at random
+
+
+def cautions(problem: Problem, settings: FitSettings, split: Split, result: HeldOut) -> Iterator[str]:
+    """One line for each, with the score without it."""
+    yield from _repetitions(result)
+    yield from _leaks(problem, settings, split, result)
+    if not split.how:
+        yield from _later_rows(problem, settings, result)
+
+
+def _repetitions(result: HeldOut) -> Iterator[str]:
+    repeated = repeated_rows(result)
+    if repeated.mean() >= REPEATED and not repeated.all():
+        others = f"{NAMES[result.metric]} {result.rescored(~repeated).score():.4f}"
+        yield f"{repeated.sum():,} of {len(repeated):,} held-out rows repeat training rows; {others} on the others"
+
+
+def _leaks(problem: Problem, settings: FitSettings, split: Split, result: HeldOut) -> Iterator[str]:
+    leaks, name = leaking_columns(result), NAMES[result.metric]
+    if not leaks or len(leaks) == problem.features.shape[1]:
+        return
+    without = _quick_score(problem, settings, split, result.metric, list(leaks))
+    columns = " and ".join(f"{column!r} ({name} {value:.4f} alone)" for column, value in leaks.items())
+    words = " ".join(f"--ignore {shlex.quote(column)}" for column in leaks)
+    them = "it" if len(leaks) == 1 else "them"
+    yield (
+        f"{columns} may give {problem.target.name!r} away; without {them} {name} {without:.4f}. "
+        f"If unknown when predictions are made: {words}"
+    )
+
+
+def _later_rows(problem: Problem, settings: FitSettings, result: HeldOut) -> Iterator[str]:
+    """Dates let a random split look into the future."""
+    dates = [column.name for column in result.estimator.columns_.columns if column.kind == "date"]
+    times = {name: len(set(read_times(problem.features[name]))) for name in dates}
+    if not times or max(times.values()) < MIN_TIMES:
+        return
+    column = max(times, key=lambda name: times[name])
+    later = _quick_score(problem, settings, split_by_time(problem, column), result.metric)
+    if later < result.score() - LESS[result.metric]:
+        name = NAMES[result.metric]
+        yield (
+            f"the last rows by {column!r} are predicted worse ({name} {later:.4f}) than rows held out at random "
+            f"({name} {result.score():.4f}). To score predictions of the future: --time {shlex.quote(column)}"
+        )
+
+
+def _quick_score(
+    problem: Problem, settings: FitSettings, split: Split, metric: str, without: Sequence[str] = ()
+) -> float:
+    """The score of the pre-trained network, without some columns."""
+    kinds = {column: kind for column, kind in (settings.kinds or {}).items() if column not in without}
+    features = problem.features.drop(columns=list(without))
+    estimator = replace(settings, mode="in_context", kinds=kinds).estimator(problem).set_params(members=MEMBERS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator.fit(features.iloc[split.train], problem.target.iloc[split.train])
+    scores = score(estimator, features.iloc[split.held_out], problem.target.iloc[split.held_out])
+    return scores.get(metric, math.nan)
