@@ -47,7 +47,7 @@ def fit(
     out
         Run folder to write. It contains the rows of the table, which predictions attend to.
     time_limit
-        Seconds to fit, at most; small tables take less.
+        Seconds to fit, at most.
     task
         Classification or regression; auto infers it from the target.
     mode
