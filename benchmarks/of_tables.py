@@ -6,7 +6,11 @@ from typing import Any
 
 from mechanisms import NOT_YET, ROOT, read, table
 
-CALLED = {"regard_auto": "**regard**", "regard_in_context": "**regard, `in_context`**"}
+CALLED = {
+    "regard_auto": "**regard**",
+    "regard_attention": "**regard, `attention`**",
+    "regard_in_context": "**regard, `in_context`**",
+}
 REPORT, LOOKUP, ROWS = (f"benchmarks/tables/{name}.json" for name in ("report", "lookup", "rows"))
 
 
