@@ -51,6 +51,8 @@ def explain_row(estimator: Estimator, input: ViewInput) -> RowExplanation:
         notes += (f"the first of {len(estimator.predictors_)} targets; `regard explain` shows all",)
     evidence = estimator.evidence(frame, TOP)
     [evidence] = evidence[0] if estimator.multi_output_ else evidence
+    if evidence.own_row is not None:
+        notes += (f"row {evidence.own_row} of the training data is this row itself, and is left out below",)
     cells = evidence.rows.iloc[:, 2:]
     rows = tuple(
         (int(number), float(weight), _text(label), tuple(map(_text, row)))
