@@ -34,6 +34,7 @@ def evaluate(
     max_tokens: int | None = None,
     trees: tuple[Path, ...] = (),
     columns: tuple[str, ...] = (),
+    threshold: float | None = None,
 ) -> None:
     """Evaluate a run on files that it was not trained on.
 
@@ -55,6 +56,8 @@ def evaluate(
         CoNLL-U files with the dependency tree of each source, or of each labelled text.
     columns
         Names of the columns, as in training, if these files name them differently.
+    threshold
+        For a table with two classes: the probability from which on the rarer one is predicted.
     """
     from regard.decode import Beam
     from regard.loading import holds_table
@@ -67,8 +70,10 @@ def evaluate(
         raise ConfigError("evaluate: name the files to evaluate on")
     if holds_table(run):
         others = {"beam": beam, "max_tokens": max_tokens, "trees": trees, "columns": columns}
-        print_scores(evaluate_table(run, files, **others), json)
+        print_scores(evaluate_table(run, files, threshold, **others), json)
         return
+    if threshold is not None:
+        raise ConfigError(f"--threshold: is for tables, and {run} holds none")
     options = EvalOptions(
         max_tokens=max_tokens, beam=None if beam in (None, 1) else Beam(beam), trees=strings(trees), columns=columns
     )

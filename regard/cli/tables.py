@@ -111,6 +111,7 @@ def predict(
     out: Path | None = None,
     keep: tuple[str, ...] = (),
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),
+    threshold: float | None = None,
 ) -> None:
     """Predict the target of each row of a table.
 
@@ -127,17 +128,21 @@ def predict(
         Columns of the table to copy before the predictions, such as an identifier.
     quantiles
         Quantiles of a predicted number, beside its mean.
+    threshold
+        Of two classes, predict the one with fewer training rows from this probability on, instead of one half.
     """
     from regard.data.tables.files import check_written
     from regard.loading import load_table
     from regard.tables.predictor import check_levels
+    from regard.tables.rare_class import check_threshold
     from regard.tables.streaming import FilePredictions
 
     if out is not None:
         check_written(out)
     estimator = load_table(run)
     check_levels(quantiles)
-    predictions = FilePredictions(estimator, table, keep, quantiles)
+    check_threshold(estimator, threshold)
+    predictions = FilePredictions(estimator, table, keep, quantiles, threshold)
     if out is None:
         for text in predictions.texts():
             print(text, end="")
@@ -276,7 +281,7 @@ def read_kinds(words: tuple[str, ...]) -> dict[str, str]:
     return kinds
 
 
-def evaluate_table(run: Path, files: tuple[Path, ...], **others: Any) -> dict[str, Any]:
+def evaluate_table(run: Path, files: tuple[Path, ...], threshold: float | None = None, **others: Any) -> dict[str, Any]:
     """Scores of a fitted table on one file; options for text are refused."""
     from regard.data.tables.files import read_table
     from regard.loading import load_table
@@ -290,4 +295,4 @@ def evaluate_table(run: Path, files: tuple[Path, ...], **others: Any) -> dict[st
         raise UserError(f"{run}: holds a table, which is evaluated on one file, not {len(files)}")
     estimator = load_table(run)
     with errors_in(files[0]):
-        return evaluate(estimator, read_table(files[0]), str(files[0]))
+        return evaluate(estimator, read_table(files[0]), str(files[0]), threshold)

@@ -6,9 +6,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from regard.tables.encode.cells import as_label
 from regard.tables.fit_settings import FitSettings
 from regard.tables.leaks import HeldOut, leaking_columns, repeated_rows
 from regard.tables.problem import Problem
+from regard.tables.rare_class import best_threshold, detection_scores, rare_class
 from regard.tables.scores import score
 from regard.tables.splits import Split, read_times, split_by_time
 
@@ -17,6 +19,8 @@ REPEATED = 0.05  # fraction of the held-out rows
 MEMBERS = 2  # of estimators that are fitted for a second score
 MIN_TIMES = 20  # distinct dates
 LESS = {"auc": 0.03, "r2": 0.1}  # than the score of rows held out at random
+RARE = 0.2  # fraction of the training rows
+MORE_F1 = 0.05  # than with the threshold of one half
 
 
 def cautions(problem: Problem, settings: FitSettings, split: Split, result: HeldOut) -> Iterator[str]:
@@ -25,6 +29,7 @@ def cautions(problem: Problem, settings: FitSettings, split: Split, result: Held
     yield from _leaks(problem, settings, split, result)
     if not split.how:
         yield from _later_rows(problem, settings, result)
+    yield from _rare_class(result)
 
 
 def _repetitions(result: HeldOut) -> Iterator[str]:
@@ -61,6 +66,26 @@ def _later_rows(problem: Problem, settings: FitSettings, result: HeldOut) -> Ite
         yield (
             f"the last rows by {column!r} are predicted worse ({name} {later:.4f}) than rows held out at random "
             f"({name} {result.score():.4f}). To score predictions of the future: --time {shlex.quote(column)}"
+        )
+
+
+def _rare_class(result: HeldOut) -> Iterator[str]:
+    """A class that is too rare to be the most probable one."""
+    rare = rare_class(result.estimator)
+    if rare is None or result.estimator.tables_[0].target.eq(rare).double().mean() > RARE:
+        return
+    label = as_label(result.estimator.classes_[rare])
+    probability = result.estimator.predict_proba(result.features)[:, rare]
+    truth = (result.target == label).to_numpy()
+    if not truth.any():
+        return
+    usual = detection_scores(truth, probability)
+    threshold, f1 = best_threshold(truth, probability)
+    if f1 > usual["f1"] + MORE_F1:
+        yield (
+            f"{label!r} is rare ({truth.mean():.1%} of the held-out rows): recall {usual['recall']:.0%} and F1 "
+            f"{usual['f1']:.2f} if it must be the more probable class; with predict --threshold {threshold:.2g}, "
+            f"recall {detection_scores(truth, probability, threshold)['recall']:.0%} and F1 {f1:.2f}"
         )
 
 

@@ -62,8 +62,8 @@ def _score_alone(held_out: HeldOut, places: list[int]) -> float:
     if not table.classes:
         truth = held_out.target.to_numpy(dtype=float)
         tree = DecisionTreeRegressor(max_depth=10, min_samples_leaf=2, random_state=0).fit(known, target)
-        guesses = [tree.predict(cells), _interpolated(known[:, 0], target, cells[:, 0])]
-        return max(number_scores(truth, each).get("r2", 0.0) for each in guesses)
+        predicted = [tree.predict(cells), _interpolated(known[:, 0], target, cells[:, 0])]
+        return max(number_scores(truth, each).get("r2", 0.0) for each in predicted)
     tree = DecisionTreeClassifier(max_depth=10, min_samples_leaf=2, random_state=0).fit(known, target.astype(int))
     classes = np.asarray(held_out.estimator.classes_).tolist()
     probabilities = np.zeros((len(cells), len(classes)))

@@ -11,6 +11,7 @@ from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.predictor import check_levels, interpolate_quantiles
+from regard.tables.rare_class import check_threshold, rare_class
 
 LEVELS = (0.05, 0.5, 0.95)
 
@@ -27,9 +28,13 @@ class TargetPredictions:
 
 
 def predict_targets(
-    estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: Sequence[float] = LEVELS
+    estimator: NPTClassifier | NPTRegressor,
+    frame: pd.DataFrame,
+    levels: Sequence[float] = LEVELS,
+    threshold: float | None = None,
 ) -> list[TargetPredictions]:
-    """The predictions of each target."""
+    """The predictions of each target. With a `threshold`, the rarer of two classes is predicted from there on."""
+    check_threshold(estimator, threshold)
     targets = [
         name or f"target{number if estimator.multi_output_ else ''}"
         for number, name in enumerate(estimator.target_names_)
@@ -38,7 +43,9 @@ def predict_targets(
         probabilities, labels = estimator.predict_proba(frame), estimator.classes_
         many = estimator.multi_output_
         parts = zip(labels, probabilities, strict=True) if many else [(labels, probabilities)]
-        predicted = [(names[each.argmax(1)], [f"p_{name}" for name in names], each) for names, each in parts]
+        predicted = [
+            (names[_chosen(estimator, each, threshold)], [f"p_{name}" for name in names], each) for names, each in parts
+        ]
     else:
         check_levels(levels)
         names = [f"q{100 * level:g}" for level in levels]
@@ -48,6 +55,14 @@ def predict_targets(
         ]
     classifies = isinstance(estimator, NPTClassifier)
     return [TargetPredictions(target, *each, classifies) for target, each in zip(targets, predicted, strict=True)]
+
+
+def _chosen(estimator: NPTClassifier, probabilities: np.ndarray, threshold: float | None) -> np.ndarray:
+    """The number of the class that is predicted for each row."""
+    rare = rare_class(estimator)
+    if threshold is None or rare is None:
+        return probabilities.argmax(1)
+    return np.where(probabilities[:, rare] >= threshold, rare, 1 - rare)
 
 
 def check_columns(names: Sequence[str], table: Sequence[str]) -> None:
@@ -64,11 +79,14 @@ def join_columns(table: pd.DataFrame, predicted: pd.DataFrame) -> pd.DataFrame:
 
 
 def prediction_table(
-    estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, levels: Sequence[float] = LEVELS
+    estimator: NPTClassifier | NPTRegressor,
+    frame: pd.DataFrame,
+    levels: Sequence[float] = LEVELS,
+    threshold: float | None = None,
 ) -> pd.DataFrame:
     """A row of predictions for each row, in the same order; several targets are side by side."""
     columns = {}
-    for one in predict_targets(estimator, frame, levels):
+    for one in predict_targets(estimator, frame, levels, threshold):
         columns[one.target] = _rounded(one.predictions)
         prefix = f"{one.target}_" if estimator.multi_output_ or not one.classifies else ""
         columns |= {f"{prefix}{name}": _rounded(one.values[:, place]) for place, name in enumerate(one.names)}

@@ -10,8 +10,10 @@ from regard.core.errors import UserError
 from regard.tables.encode.cells import ROW, read_codes, read_numbers
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.rare_class import check_threshold, confusion, detection_scores, rare_class
 
 Array = np.ndarray
+MAX_CONFUSED = 10  # classes of a confusion matrix
 
 
 def class_scores(truth: Array, probabilities: Float[Array, "row class"]) -> dict[str, float]:
@@ -70,10 +72,13 @@ def score(
     return number_scores(truth, predicted[:, number] if estimator.multi_output_ else predicted)
 
 
-def evaluate(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, source: str) -> dict[str, Any]:
+def evaluate(
+    estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, source: str, threshold: float | None = None
+) -> dict[str, Any]:
     """Scores on a table with the target, and the number of rows; those of several targets are prefixed by name."""
+    check_threshold(estimator, threshold)
     if not estimator.multi_output_:
-        return _evaluate_target(estimator, frame, source, 0)
+        return _evaluate_target(estimator, frame, source, 0, threshold)
     by_target = {
         name: _evaluate_target(estimator, frame, source, number) for number, name in enumerate(estimator.target_names_)
     }
@@ -81,7 +86,11 @@ def evaluate(estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, sourc
 
 
 def _evaluate_target(
-    estimator: NPTClassifier | NPTRegressor, frame: pd.DataFrame, source: str, number: int
+    estimator: NPTClassifier | NPTRegressor,
+    frame: pd.DataFrame,
+    source: str,
+    number: int,
+    threshold: float | None = None,
 ) -> dict[str, Any]:
     name = estimator.target_names_[number]
     if name is None:
@@ -94,6 +103,29 @@ def _evaluate_target(
         raise UserError(f"{source}: {name!r} is empty in every row, so there is nothing to compare predictions with")
     cells, features = frame.loc[known, name], frame[known].drop(columns=name)
     scores: dict[str, Any] = {**score(estimator, features, cells, number), "rows": int(known.sum())}
+    if isinstance(estimator, NPTClassifier) and estimator.tables_[number].classes <= MAX_CONFUSED:
+        scores |= _detection(estimator, features, cells, number, threshold)
     if not known.all():
         scores["dropped"] = int((~known).sum())  # rows without a target
     return scores
+
+
+def _detection(
+    estimator: NPTClassifier, features: pd.DataFrame, cells: pd.Series, number: int, threshold: float | None
+) -> dict[str, Any]:
+    """How the rarer of two classes is detected, and which classes are taken for which."""
+    labels, probabilities = estimator.classes_, estimator.predict_proba(features)
+    if estimator.multi_output_:
+        labels, probabilities = labels[number], probabilities[number]
+    names = np.asarray(labels).tolist()
+    codes = read_codes(cells, names).astype(int)
+    chosen, scores = probabilities.argmax(1), dict[str, Any]()
+    rare = rare_class(estimator, number)
+    if rare is not None:
+        if threshold is not None:
+            chosen = np.where(probabilities[:, rare] >= threshold, rare, 1 - rare)
+        detected = detection_scores(codes == rare, probabilities[:, rare], 0.5 if threshold is None else threshold)
+        scores = {"detected_class": str(names[rare]), **detected}
+    if threshold is not None:
+        scores["accuracy"] = float((chosen == codes).mean())
+    return {**scores, "confusion": confusion(codes, chosen, names)}

@@ -46,6 +46,7 @@ class FilePredictions:
     table: Path
     copied: tuple[str, ...] = ()
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95)
+    threshold: float | None = None
 
     def write(self, out: Path, run: Path) -> int:
         """Write all predictions to a file; gives their number. `run` is the folder of the estimator."""
@@ -102,7 +103,7 @@ class FilePredictions:
                     noted.add(column)
                     logger.warning("note: %s", f"from row {start:,} on: {line}" if start else line)
             check_columns(self.copied, list(frame))
-            predicted = prediction_table(self.estimator, frame, self.quantiles)
+            predicted = prediction_table(self.estimator, frame, self.quantiles, self.threshold)
         if self.copied:
             predicted = join_columns(chunk.cells(tuple(dict.fromkeys(self.copied))), predicted)
         return predicted
@@ -110,7 +111,7 @@ class FilePredictions:
     def _digest(self, run: Path) -> str:
         """Equal where model, table and settings are, so that chunks which were predicted before can be used."""
         files = [self.table, *sorted(file for file in run.iterdir() if file.is_file())]
-        words = [*map(sha256, files), str(self.copied), str(self.quantiles)]
+        words = [*map(sha256, files), str(self.copied), str(self.quantiles), str(self.threshold)]
         return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 

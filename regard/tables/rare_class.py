@@ -1,0 +1,60 @@
+"""Two classes, one of them rarer: how well it is detected, and from which probability on it should be predicted.
+
+If one row in a hundred is a fraud, its probability rarely reaches one half, and the most probable class is always the
+other one. A lower threshold finds more of them, at the price of false alarms.
+"""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+from sklearn.metrics import average_precision_score, precision_recall_curve
+
+from regard.core.errors import ConfigError
+from regard.tables.estimators.classifier import NPTClassifier
+from regard.tables.estimators.regressor import NPTRegressor
+
+
+def rare_class(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> int | None:
+    """If the `number`-th target has two classes: the one with fewer training rows, or the second of equal ones."""
+    table = estimator.tables_[number]
+    if table.classes != 2:
+        return None
+    return int(table.target.sum() * 2 <= len(table.target))
+
+
+def check_threshold(estimator: NPTClassifier | NPTRegressor, threshold: float | None) -> None:
+    if threshold is None:
+        return
+    if not 0 < threshold < 1:
+        raise ConfigError(f"--threshold {threshold:g}: must lie between 0 and 1")
+    if estimator.multi_output_ or rare_class(estimator) is None:
+        raise ConfigError(f"--threshold {threshold:g}: is for a target with two classes")
+
+
+def detection_scores(
+    truth: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"], threshold: float = 0.5
+) -> dict[str, float]:
+    """Average precision (the area under the precision–recall curve) and, at a threshold, precision, recall and F1."""
+    detected = probability >= threshold
+    right = float((detected & truth).sum())
+    precision, recall = right / max(1, detected.sum()), right / max(1, truth.sum())
+    average = float(average_precision_score(truth, probability)) if truth.any() else 0.0
+    f1 = 2 * right / max(1, detected.sum() + truth.sum())
+    return {"average_precision": average, "precision": precision, "recall": recall, "f1": float(f1)}
+
+
+def best_threshold(truth: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> tuple[float, float]:
+    """The threshold with the largest F1 on these rows, and that F1."""
+    precision, recall, thresholds = precision_recall_curve(truth, probability)
+    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
+    best = int(f1[:-1].argmax())
+    return float(thresholds[best]), float(f1[best])
+
+
+def confusion(truth: np.ndarray, predicted: np.ndarray, labels: list[Any]) -> dict[str, dict[str, int]]:
+    """How many rows of each class are predicted as which; the last row has those of classes unseen in training."""
+    rows = [*map(str, labels), *(["unseen"] if (truth >= len(labels)).any() else [])]
+    counts = np.zeros((len(rows), len(labels)), dtype=int)
+    np.add.at(counts, (np.minimum(truth, len(labels)), predicted), 1)
+    return {row: dict(zip(rows, map(int, each), strict=False)) for row, each in zip(rows, counts, strict=True)}

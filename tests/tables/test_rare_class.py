@@ -1,0 +1,94 @@
+"""A rare class: detection scores against scikit-learn, thresholds in predict and evaluate, and the note of fit."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, precision_score, recall_score
+
+from regard.tables.fit_settings import FitSettings
+from regard.tables.fitting import fit_problem
+from regard.tables.problem import read_problem
+from regard.tables.rare_class import best_threshold, confusion, detection_scores
+from tests.command import regard
+from tests.tables.conftest import REAL
+
+
+@given(st.integers(2, 60), st.integers(0, 99), st.sampled_from([0.2, 0.5, 0.8]))
+def test_scores_are_those_of_scikit_learn(rows: int, seed: int, threshold: float):
+    rng = np.random.default_rng(seed)
+    truth, probability = rng.random(rows) < 0.3, rng.random(rows).round(1)
+    truth[0] = True
+    result = detection_scores(truth, probability, threshold)
+    predicted = probability >= threshold
+    assert result["average_precision"] == pytest.approx(average_precision_score(truth, probability))
+    for name, scorer in (("precision", precision_score), ("recall", recall_score), ("f1", f1_score)):
+        assert result[name] == pytest.approx(scorer(truth, predicted, zero_division=0))
+    best, f1 = best_threshold(truth, probability)
+    assert f1 == pytest.approx(max(f1_score(truth, probability >= one, zero_division=0) for one in probability))
+    assert f1 == pytest.approx(detection_scores(truth, probability, best)["f1"])
+
+
+def test_a_confusion_matrix_has_a_row_for_unseen_classes():
+    truth, predicted = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 1, 0])
+    table = confusion(truth, predicted, ["a", "b"])
+    assert [list(row.values()) for row in table.values()] == confusion_matrix(truth, predicted)[:, :2].tolist()
+    assert list(table) == ["a", "b", "unseen"]
+
+
+def frauds(rows: int = 600) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    amount = rng.lognormal(3, 1, rows)
+    fraud = rng.random(rows) < np.clip((amount / 200) ** 2, 0.005, 0.45)
+    return pd.DataFrame({"amount": amount.round(2), "hour": rng.integers(24, size=rows), "fraud": fraud.astype(int)})
+
+
+def test_fit_says_which_threshold_detects_more(tmp_path: Path, notes: list[str]):
+    frauds().to_csv(tmp_path / "t.csv", index=False)
+    fit_problem(read_problem(tmp_path / "t.csv", "fraud"), FitSettings(mode="in_context", weights=str(REAL)))
+    (note,) = [line for line in notes if "is rare" in line]
+    assert note.startswith("note: 1 is rare (")
+    assert "predict --threshold 0." in note
+
+
+def test_a_threshold_decides_what_is_predicted(tmp_path: Path, capsys: pytest.CaptureFixture):
+    frame = frauds(200)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    run, words = tmp_path / "run", ["--target", "fraud", "--mode", "in_context", "--out"]
+    assert regard("fit", tmp_path / "t.csv", *words, run) == 0
+    capsys.readouterr()
+    rows = {}
+    for threshold in (None, 0.02, 0.9):
+        more = [] if threshold is None else ["--threshold", threshold]
+        assert regard("predict", run, tmp_path / "t.csv", "--out", tmp_path / "p.csv", *more) == 0
+        rows[threshold] = pd.read_csv(tmp_path / "p.csv")
+        expected = rows[threshold]["p_1"] >= (threshold or 0.5)
+        assert (rows[threshold]["fraud"] == expected.astype(int)).all()
+        capsys.readouterr()
+        assert regard("evaluate", run, tmp_path / "t.csv", "--json", *more) == 0
+        scores = json.loads(capsys.readouterr().out)
+        assert scores["detected_class"] == "1"
+        assert scores["f1"] == pytest.approx(f1_score(frame["fraud"], rows[threshold]["fraud"], zero_division=0))
+        assert scores["accuracy"] == pytest.approx((frame["fraud"] == rows[threshold]["fraud"]).mean())
+        matrix = [list(row.values()) for row in scores["confusion"].values()]
+        assert matrix == confusion_matrix(frame["fraud"], rows[threshold]["fraud"]).tolist()
+    assert rows[0.02]["fraud"].sum() > rows[0.9]["fraud"].sum()
+
+
+def test_thresholds_that_mean_nothing_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture):
+    frauds(60).to_csv(tmp_path / "t.csv", index=False)
+    words = ["--mode", "in_context", "--out"]
+    assert regard("fit", tmp_path / "t.csv", "--target", "amount", *words, tmp_path / "number") == 0
+    assert regard("fit", tmp_path / "t.csv", "--target", "fraud", *words, tmp_path / "class") == 0
+    capsys.readouterr()
+    for run, value, message in (
+        ("number", 0.3, "--threshold 0.3: is for a target with two classes"),
+        ("class", 1.5, "--threshold 1.5: must lie between 0 and 1"),
+    ):
+        for verb in ("predict", "evaluate"):
+            assert regard(verb, tmp_path / run, tmp_path / "t.csv", "--threshold", value) == 2
+            assert message in capsys.readouterr().err
