@@ -260,12 +260,13 @@ def test_the_table_is_read_once_for_each_view(kind: type, monkeypatch: pytest.Mo
     frame, labels, target = some_table()
     reads, read = [], InContextModel.encode_context
 
-    def counted(self: InContextModel, *arguments: Any) -> Any:
-        reads.append(self)
-        return read(self, *arguments)
+    def counted(self: InContextModel, features: RowFeatures, *arguments: Any) -> Any:
+        reads.extend(features.cells)  # tables, of which several are read at once
+        return read(self, features, *arguments)
 
     monkeypatch.setattr(InContextModel, "encode_context", counted)
     fitted = kind(mode="in_context", members=3, random_state=0).fit(frame, labels if kind is NPTClassifier else target)
+    reads.clear()  # of the calibration
     first = fitted.predict(frame.head(1))
     assert len(reads) == 3
     for place in range(5):
@@ -386,9 +387,9 @@ class TestLargeTables:
         ((_, part),) = reader.passes(0, reader.table.values[:1])
         assert sorted(part.statistics_rows.tolist()) == list(range(400))
         unread = next(row for row in range(400) if row not in part.rows)
-        (found,) = fitted.evidence(frame.iloc[[unread]], top=400)
-        assert found.rows.index[0] == unread
-        assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-4)
+        weights = reader.row_weights(fitted._encode(frame.iloc[[unread]]))[0]
+        assert weights.argmax() == unread
+        assert weights.sum() == pytest.approx(1, abs=1e-4)
 
     def test_closed_forms_of_context_rows_are_leave_one_out(self):
         frame, _, target = some_table(400)
@@ -478,11 +479,12 @@ def test_evidence_is_label_attention_if_the_gate_is_closed():
         weights = found.rows["weight"]
         assert weights.sum() == pytest.approx(1, abs=1e-5)
         assert (weights.diff().dropna() <= 0).all()
+        if found.own_row is not None:  # which has a part in the prediction, but not in the evidence
+            continue
         shares = np.array([weights[found.rows["target"] == label].sum() for label in fitted.classes_])
         np.testing.assert_allclose(shares * (1 - MIN_PROBABILITY) + MIN_PROBABILITY / 2, own, atol=1e-5)
         assert found.prediction == fitted.classes_[own.argmax()]
-        assert found.columns.sum() == pytest.approx(1, abs=1e-5)
-        assert found.columns[["empty"]].item() == 0  # hiding what is hidden changes nothing
+        assert found.base + found.columns["effect"].sum() == pytest.approx(own.max(), abs=1e-4)
         assert sorted(found.columns.index) == sorted(frame.columns)
 
 
@@ -491,12 +493,14 @@ def test_evidence_is_that_of_kernel_ridge_if_the_gate_is_open():
     fitted = gated(NPTClassifier(mode="in_context", members=1, random_state=0).fit(frame, labels), 40.0)
     twin = frame.iloc[[5]]
     (found,) = fitted.evidence(twin, top=80)
-    assert found.rows.index[0] == 5  # nothing resembles a row more than itself
+    assert found.own_row == 5
     assert found.rows["weight"].sum() == pytest.approx(1, abs=1e-5)
     (reader,) = fitted.predictors_[0].predictors
     ((_, part),) = reader.passes(0, fitted._encode(twin))
     shares = part.closed_forms.label_weights(reader.members[0].select(fitted._encode(twin)))[0, 0]
-    np.testing.assert_allclose(found.rows["weight"], shares.numpy()[found.rows.index], atol=1e-6)
+    assert shares.argmax() == 5  # nothing resembles a row more than itself
+    shares[5] = 0
+    np.testing.assert_allclose(found.rows["weight"], (shares / shares.sum()).numpy()[found.rows.index], atol=1e-6)
 
 
 def test_evidence_shows_the_known_rows_as_they_were():
@@ -527,7 +531,7 @@ def test_evidence_of_a_network_of_the_tables_own_is_what_it_looked_at():
     for own, found in zip(looked, fitted.evidence(frame.tail(3), top=60), strict=True):
         expected = {int(row): float(weight) for row, weight in zip(learned.context_rows, own, strict=True) if row < 60}
         assert expected == pytest.approx(dict(zip(found.rows.index, found.rows["weight"], strict=True)), rel=1e-5)
-        assert found.columns.sum() == pytest.approx(1)
+        assert found.base + found.columns["effect"].sum() == pytest.approx(found.prediction)
 
 
 @pytest.mark.parametrize("mode", MODES)
