@@ -12,11 +12,12 @@ from regard.tables.leaks import HeldOut, leaking_columns, repeated_rows
 from regard.tables.problem import Problem
 from regard.tables.rare_class import best_threshold, detection_scores, rare_class
 from regard.tables.scores import score
-from regard.tables.splits import Split, read_times, split_by_time
+from regard.tables.splits import Split, sample, split_by_time
 
 NAMES = {"auc": "AUC", "r2": "R²"}
 REPEATED = 0.05  # fraction of the held-out rows
-MEMBERS = 2  # of estimators that are fitted for a second score
+MEMBERS = 2  # of estimators that are fitted for another score
+MAX_TRAIN, MAX_HELD_OUT = 2000, 1000  # rows of these
 MIN_TIMES = 20  # distinct dates
 LESS = {"auc": 0.03, "r2": 0.1}  # than the score of rows held out at random
 RARE = 0.2  # fraction of the training rows
@@ -28,7 +29,7 @@ def cautions(problem: Problem, settings: FitSettings, split: Split, result: Held
     yield from _repetitions(result)
     yield from _leaks(problem, settings, split, result)
     if not split.how:
-        yield from _later_rows(problem, settings, result)
+        yield from _later_rows(problem, settings, split, result)
     yield from _rare_class(result)
 
 
@@ -53,19 +54,20 @@ def _leaks(problem: Problem, settings: FitSettings, split: Split, result: HeldOu
     )
 
 
-def _later_rows(problem: Problem, settings: FitSettings, result: HeldOut) -> Iterator[str]:
+def _later_rows(problem: Problem, settings: FitSettings, split: Split, result: HeldOut) -> Iterator[str]:
     """Dates let a random split look into the future."""
     dates = [column.name for column in result.estimator.columns_.columns if column.kind == "date"]
-    times = {name: len(set(read_times(problem.features[name]))) for name in dates}
+    times = {name: problem.features[name].nunique() for name in dates}
     if not times or max(times.values()) < MIN_TIMES:
         return
     column = max(times, key=lambda name: times[name])
     later = _quick_score(problem, settings, split_by_time(problem, column), result.metric)
-    if later < result.score() - LESS[result.metric]:
+    at_random = _quick_score(problem, settings, split, result.metric)
+    if later < at_random - LESS[result.metric]:
         name = NAMES[result.metric]
         yield (
             f"the last rows by {column!r} are predicted worse ({name} {later:.4f}) than rows held out at random "
-            f"({name} {result.score():.4f}). To score predictions of the future: --time {shlex.quote(column)}"
+            f"({name} {at_random:.4f}). To score predictions of the future: --time {shlex.quote(column)}"
         )
 
 
@@ -92,12 +94,13 @@ def _rare_class(result: HeldOut) -> Iterator[str]:
 def _quick_score(
     problem: Problem, settings: FitSettings, split: Split, metric: str, without: Sequence[str] = ()
 ) -> float:
-    """The score of the pre-trained network, without some columns."""
+    """The score of the pre-trained network, without some columns; of a large table, with some of its rows."""
+    train, held_out = sample(split.train, MAX_TRAIN), sample(split.held_out, MAX_HELD_OUT)
     kinds = {column: kind for column, kind in (settings.kinds or {}).items() if column not in without}
     features = problem.features.drop(columns=list(without))
     estimator = replace(settings, mode="in_context", kinds=kinds).estimator(problem).set_params(members=MEMBERS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        estimator.fit(features.iloc[split.train], problem.target.iloc[split.train])
-    scores = score(estimator, features.iloc[split.held_out], problem.target.iloc[split.held_out])
+        estimator.fit(features.iloc[train], problem.target.iloc[train])
+    scores = score(estimator, features.iloc[held_out], problem.target.iloc[held_out])
     return scores.get(metric, math.nan)

@@ -46,18 +46,17 @@ def leaking_columns(held_out: HeldOut) -> dict[str, float]:
     """Columns that predict the target nearly perfectly by themselves, with their scores."""
     if held_out.score() < SUSPICIOUS[held_out.metric]:
         return {}
-    columns = held_out.estimator.columns_
+    columns, cells = held_out.estimator.columns_, held_out.estimator._encode(held_out.features).numpy()
     scores = {
-        column.name: _score_alone(held_out, places)
+        column.name: _score_alone(held_out, cells[:, places], places)
         for column, places in zip(columns.columns, columns.positions(), strict=True)
     }
     return {name: value for name, value in scores.items() if value >= LEAK[held_out.metric]}
 
 
-def _score_alone(held_out: HeldOut, places: list[int]) -> float:
+def _score_alone(held_out: HeldOut, cells: np.ndarray, places: list[int]) -> float:
     """The score of a decision tree, or an interpolation, of one column."""
     table = held_out.estimator.tables_[0]
-    cells = held_out.estimator._encode(held_out.features)[:, places].numpy()
     known, target = table.values[:MAX_ROWS, places].numpy(), table.target[:MAX_ROWS].numpy()
     if not table.classes:
         truth = held_out.target.to_numpy(dtype=float)

@@ -69,6 +69,13 @@ def _split_by_group(problem: Problem, column: str, seed: int) -> Split:
     return Split(train, held_out, f", whole groups of {column!r}")
 
 
+def sample(rows: np.ndarray, most: int) -> np.ndarray:
+    """As many of the rows as allowed, drawn at random; ascending."""
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+
+
 def read_times(cells: pd.Series) -> np.ndarray:
     """Dates or numbers as numbers that grow with time; NaN where missing."""
     if infer_kind(cells) == "number":
