@@ -11,8 +11,9 @@ export OMP_WAIT_POLICY ?= passive
 demo: .venv/installed
 	$(BIN)/regard demo
 
+# One worker more than two cores have: tests wait for processes and browsers that they start.
 test: .venv/ready-for-tests lint browser
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # The tests of the page drive a chromium. It is installed where that may be done without asking; elsewhere they are skipped.
 APT = DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o Acquire::Retries=0 -o DPkg::Lock::Timeout=60
