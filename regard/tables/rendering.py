@@ -135,7 +135,7 @@ def _sum_of_effects(evidence: Evidence) -> str:
 
 def _row_weights(evidence: Evidence) -> str:
     """How to read the weights of rows."""
-    uniform = f"{1 / max(1, evidence.context):.1%}"
+    uniform = f"{100 / max(1, evidence.context):.2g}%"
     note = f"of {evidence.context:,} rows; the uniform weight would be {uniform}"
     if evidence.own_row is not None:
         note = f"row {evidence.own_row} of the training data is this row itself and is left out; {note}"
