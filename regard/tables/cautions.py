@@ -11,10 +11,9 @@ from regard.tables.fit_settings import FitSettings
 from regard.tables.leaks import HeldOut, leaking_columns, repeated_rows
 from regard.tables.problem import Problem
 from regard.tables.rare_class import best_threshold, detection_scores, rare_class
-from regard.tables.scores import score
+from regard.tables.scores import NAMES, score
 from regard.tables.splits import Split, sample, split_by_time
 
-NAMES = {"auc": "AUC", "r2": "R²"}
 REPEATED = 0.05  # fraction of the held-out rows
 MEMBERS = 2  # of estimators that are fitted for another score
 MAX_TRAIN, MAX_HELD_OUT = 2000, 1000  # rows of these

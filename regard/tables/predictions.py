@@ -11,7 +11,7 @@ from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.predictor import check_levels, interpolate_quantiles
-from regard.tables.rare_class import check_threshold, rare_class
+from regard.tables.rare_class import check_threshold, choose_class
 
 LEVELS = (0.05, 0.5, 0.95)
 
@@ -44,7 +44,8 @@ def predict_targets(
         many = estimator.multi_output_
         parts = zip(labels, probabilities, strict=True) if many else [(labels, probabilities)]
         predicted = [
-            (names[_chosen(estimator, each, threshold)], [f"p_{name}" for name in names], each) for names, each in parts
+            (names[choose_class(estimator, each, threshold)], [f"p_{name}" for name in names], each)
+            for names, each in parts
         ]
     else:
         check_levels(levels)
@@ -55,14 +56,6 @@ def predict_targets(
         ]
     classifies = isinstance(estimator, NPTClassifier)
     return [TargetPredictions(target, *each, classifies) for target, each in zip(targets, predicted, strict=True)]
-
-
-def _chosen(estimator: NPTClassifier, probabilities: np.ndarray, threshold: float | None) -> np.ndarray:
-    """The number of the class that is predicted for each row."""
-    rare = rare_class(estimator)
-    if threshold is None or rare is None:
-        return probabilities.argmax(1)
-    return np.where(probabilities[:, rare] >= threshold, rare, 1 - rare)
 
 
 def check_columns(names: Sequence[str], table: Sequence[str]) -> None:

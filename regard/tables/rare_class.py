@@ -23,6 +23,16 @@ def rare_class(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> int 
     return int(table.target.sum() * 2 <= len(table.target))
 
 
+def choose_class(
+    estimator: NPTClassifier, probabilities: Float[np.ndarray, "row class"], threshold: float | None, number: int = 0
+) -> np.ndarray:
+    """The number of the class that is predicted for each row: the most probable one, unless a threshold decides."""
+    rare = rare_class(estimator, number)
+    if threshold is None or rare is None:
+        return probabilities.argmax(1)
+    return np.where(probabilities[:, rare] >= threshold, rare, 1 - rare)
+
+
 def check_threshold(estimator: NPTClassifier | NPTRegressor, threshold: float | None) -> None:
     if threshold is None:
         return

@@ -18,10 +18,10 @@ from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.explain import Evidence
+from regard.tables.scores import NAMES
 
 MAX_COLUMNS = 6  # side by side
 NEARLY_UNIFORM = 2.0  # largest weight over the uniform weight below which no row stands out
-NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 
 
 def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:

@@ -10,9 +10,10 @@ from regard.core.errors import UserError
 from regard.tables.encode.cells import ROW, read_codes, read_numbers
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
-from regard.tables.rare_class import check_threshold, confusion, detection_scores, rare_class
+from regard.tables.rare_class import check_threshold, choose_class, confusion, detection_scores, rare_class
 
 Array = np.ndarray
+NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 MAX_CONFUSED = 10  # classes of a confusion matrix
 
 
@@ -119,11 +120,9 @@ def _detection(
         labels, probabilities = labels[number], probabilities[number]
     names = np.asarray(labels).tolist()
     codes = read_codes(cells, names).astype(int)
-    chosen, scores = probabilities.argmax(1), dict[str, Any]()
+    chosen, scores = choose_class(estimator, probabilities, threshold, number), dict[str, Any]()
     rare = rare_class(estimator, number)
     if rare is not None:
-        if threshold is not None:
-            chosen = np.where(probabilities[:, rare] >= threshold, rare, 1 - rare)
         detected = detection_scores(codes == rare, probabilities[:, rare], 0.5 if threshold is None else threshold)
         scores = {"detected_class": str(names[rare]), **detected}
     if threshold is not None:
