@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from regard.core.config import Config
 from regard.core.errors import not_negative, share
 from regard.core.modules import AdamWOnly, RepeatedBlock
+from regard.train.muon import MuonOptimiser
 
 
 class OptimiserConfig(Config):
@@ -60,8 +61,7 @@ class Muon(OptimiserConfig):
         rest = [p for p in model.parameters() if id(p) not in chosen]
         pairs: list[tuple[torch.optim.Optimizer, float]] = []
         if inside:
-            muon = torch.optim.Muon(inside, lr=self.lr, weight_decay=self.weight_decay, momentum=self.momentum)
-            pairs.append((muon, self.lr))
+            pairs.append((MuonOptimiser(inside, self.lr, self.weight_decay, self.momentum), self.lr))
         if rest:
             pairs.append((self.adamw.over(rest), self.adamw.lr))
         return Optimisers(model, pairs)

@@ -35,7 +35,7 @@ from tests.golden import inputs
 
 HERE = Path(__file__).parent
 LOSSES, TABLES = (json.loads((HERE / name).read_text()) for name in ("losses.json", "tables.json"))
-TOLERANCE = 1e-6
+TOLERANCE = 1e-3  # processors with other instructions round otherwise, and five steps of Muon amplify it
 FEWER_STEPS = {"pretrain_tables": 2, "lm": 3, "image": 3}
 
 
