@@ -1,0 +1,72 @@
+"""`regard compare`."""
+
+import logging
+from pathlib import Path
+
+from regard.cli.app import app
+from regard.cli.tables.options import Kinds, Mode, Task, log_target, read_kinds
+
+logger = logging.getLogger("regard.tables")
+
+
+@app.command
+def compare(
+    table: Path,
+    *,
+    target: str,
+    folds: int = 5,
+    time_limit: float = 20.0,
+    task: Task = "auto",
+    mode: Mode = "auto",
+    kinds: Kinds = (),
+    ignore: tuple[str, ...] = (),
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """Compare with baselines by cross-validation: scikit-learn, and CatBoost, XGBoost, LightGBM if installed.
+
+    Parameters
+    ----------
+    table
+        CSV, TSV or Parquet, also compressed.
+    target
+        Name of the column to predict.
+    folds
+        Number of cross-validation folds.
+    time_limit
+        Seconds to fit a fold, for models with a limit.
+    task
+        Classification or regression; auto infers it from the target.
+    mode
+        Mode of the NPT, beside in_context.
+    kinds
+        COLUMN=number, category, date or text, if the inferred kind is wrong.
+    ignore
+        Columns to drop, such as identifiers, or those that are unknown at prediction time.
+    seed
+        Random seed.
+    json
+        Print one JSON object.
+    """
+    from regard.tables.compare import compare as compare_models
+    from regard.tables.encode.frames import errors_in
+    from regard.tables.fit_settings import FitSettings
+    from regard.tables.problem import read_problem
+    from regard.tables.rendering import comparison_grid
+
+    settings = FitSettings(mode, time_limit, seed, read_kinds(kinds))
+    problem = read_problem(table, target, task, settings.kinds, ignore)
+    log_target(problem)
+    with errors_in(table):
+        metric, scores = compare_models(problem, settings, folds)
+    for one in scores:
+        if one.error:
+            logger.warning("note: %s failed: %s", one.name, one.error)
+    if json:
+        import json as writer
+
+        print(writer.dumps({one.name: one.as_dict(metric) for one in scores}))
+        return
+    from rich.console import Console
+
+    Console(highlight=False, soft_wrap=True).print(comparison_grid(metric, scores, folds))

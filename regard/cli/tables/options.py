@@ -1,0 +1,37 @@
+"""Options that verbs of tables share."""
+
+import logging
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from regard.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.tables.problem import Problem
+
+Task = Literal["auto", "classify", "regress"]
+Mode = Literal["auto", "attention", "in_context", "scratch"]
+Kinds = Annotated[tuple[str, ...], Parameter(name="--kind")]
+
+logger = logging.getLogger("regard.tables")
+
+
+def log_target(problem: "Problem") -> None:
+    """Say how the target is read."""
+    if problem.dropped:
+        rows = "1 row has" if problem.dropped == 1 else f"{problem.dropped:,} rows have"
+        logger.warning("note: %s no %r: dropped", rows, problem.target.name)
+    task = "classification" if problem.classifies else "regression"
+    logger.info("%s: %s (%s)", problem.target.name, task, problem.reason)
+
+
+def read_kinds(words: tuple[str, ...]) -> dict[str, str]:
+    """COLUMN=kind, the last equals sign counting: a name may hold others."""
+    kinds = {}
+    for word in words:
+        name, equals, kind = word.rpartition("=")
+        if not equals or not name:
+            raise ConfigError(f"--kind {word}: must be COLUMN=number, =category, =date or =text")
+        kinds[name] = kind
+    return kinds
