@@ -1,6 +1,7 @@
 """In-context prediction: the pre-trained network with the context rows of one table, encoded once for many queries."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -70,6 +71,12 @@ class InContextPredictor:
         cache = ClosedFormCache()
         contexts = Contexts(self.model, self.table, self.members, cache)
         return {**self.__dict__, "contexts": contexts, "closed_forms": cache}
+
+    def first_members(self, count: int) -> "InContextPredictor":
+        """The same with at most so many members; encoded contexts are shared."""
+        fewer = copy(self)
+        fewer.members = self.members[:count]
+        return fewer
 
     @torch.inference_mode()
     def predict(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row prediction"]:
