@@ -4,6 +4,9 @@ A background row, drawn from the training rows, becomes the query row one column
 change of the prediction belongs to the column that was replaced (Štrumbelj & Kononenko, 2014). The mean over orders
 and background rows divides interactions fairly, and an empty cell counts like any other. Each order is also taken in
 reverse, which halves the error at least (Mitchell et al., 2022).
+
+The change that a cell makes depends above all on the cell that it replaces, and few background rows are drawn. So the
+changes are weighted as the replaced cells are distributed in the whole table (post-stratification).
 """
 
 from collections.abc import Sequence
@@ -11,14 +14,16 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.core.machine import seed_for
 from regard.tables.encode.table import EncodedTable
 from regard.tables.predictor import Predictor
 
-PREDICTIONS = 1024  # that all query rows together may take, unless they are very many
-MIN_ORDERS, MAX_ORDERS = 2, 64  # each also in reverse
+PREDICTIONS = 1024  # for one query row
+MAX_PREDICTIONS = 16_384  # for all query rows together, unless they are very many
+MIN_ORDERS, MAX_ORDERS = 4, 64  # each also in reverse
+STRATUM = 4  # orders of a stratum, about
 
 
 @dataclass(frozen=True)
@@ -38,16 +43,17 @@ def shapley_values(
     seed: int,
 ) -> Attribution:
     """Effects on the probability of the predicted class, or on the predicted number, given the cells of each column."""
-    most = PREDICTIONS // max(1, 2 * (len(columns) + 1) * len(values))
-    count = max(MIN_ORDERS, min(MAX_ORDERS, most))
+    budget = min(PREDICTIONS, MAX_PREDICTIONS // max(1, len(values)))
+    count = max(MIN_ORDERS, min(MAX_ORDERS, budget // (2 * (len(columns) + 1))))
     generator = torch.Generator().manual_seed(seed_for("attribution", seed))
-    background = table.values[_background_rows(table, count, generator)]
+    rows = _background_rows(table, count, generator)
+    background, strata = table.values[rows], _strata(table.values, rows, columns)
     ranks = torch.rand(count, len(columns), generator=generator).argsort(1)
     ranks = torch.stack([ranks, len(columns) - 1 - ranks], 1)  # order, forwards and in reverse, column
     replaced = _replaced_cells(ranks, columns, values.shape[1])
     output = predictor.predict(values).argmax(1) if table.classes else torch.zeros(len(values), dtype=torch.long)
     parts = [
-        _effects(predictor, row, place, background, replaced, ranks)
+        _effects(predictor, row, place, background, replaced, ranks, strata)
         for row, place in zip(values, output.tolist(), strict=True)
     ]
     return Attribution(*(torch.stack(each) for each in zip(*parts, strict=True)))
@@ -70,6 +76,30 @@ def _replaced_cells(
     return replaced
 
 
+@dataclass(frozen=True)
+class Strata:
+    """Parts of the range of each column's cells, and how background rows represent them."""
+
+    number: Int[Tensor, "order column"]
+    weight: Float[Tensor, "order column"]  # of the orders in a column's mean: they sum to 1
+
+
+def _strata(
+    values: Float[Tensor, "row cell"], background: Int[Tensor, " order"], columns: Sequence[Sequence[int]]
+) -> Strata:
+    """Equal parts of the ranks of each column's first cell; those without a background row are left out."""
+    count = max(1, len(background) // STRATUM)
+    first = values[:, [places[0] for places in columns]].nan_to_num(nan=torch.inf)
+    ascending = first.sort(0).values.T.contiguous()
+    sought = first.T.contiguous()
+    rank = torch.searchsorted(ascending, sought) + torch.searchsorted(ascending, sought, right=True)  # twice the mean
+    number = (rank.T * count // (2 * len(values))).clamp(max=count - 1)
+    share = nn.functional.one_hot(number, count).double().mean(0)
+    drawn = nn.functional.one_hot(number[background], count).double().sum(0)
+    weight = (share / drawn.clamp(min=1)).gather(1, number[background].T).T
+    return Strata(number[background], weight / weight.sum(0))
+
+
 def _effects(
     predictor: Predictor,
     row: Float[Tensor, " cell"],
@@ -77,10 +107,23 @@ def _effects(
     background: Float[Tensor, "order cell"],
     replaced: Bool[Tensor, "order way step cell"],
     ranks: Int[Tensor, "order way column"],
+    strata: Strata,
 ) -> tuple[Tensor, Tensor, Tensor]:
     rows = torch.where(replaced, row, background[:, None, None])
     predicted = predictor.predict(rows.flatten(0, 2))[:, output].double().unflatten(0, rows.shape[:3])
-    effects = predicted.diff(dim=2).gather(2, ranks).mean(1)  # of each column, by order
-    # Background rows are sorted by target, so neighbours differ by what is random: their differences give the error.
-    variance = effects.diff(dim=0).square().sum(0) / (2 * (len(effects) - 1))
-    return predicted[:, 0, 0].mean(), effects.mean(0), (variance / len(effects)).sqrt()
+    changes = predicted.diff(dim=2).gather(2, ranks).mean(1)  # by each column, in each order
+    effects = (strata.weight * changes).sum(0)
+    # The mean prediction of background rows would miss what their weights correct.
+    return predicted[0, 0, -1] - effects.sum(), effects, _standard_errors(changes, strata)
+
+
+def _standard_errors(changes: Float[Tensor, "order column"], strata: Strata) -> Float[Tensor, " column"]:
+    """From the deviations within strata; of a stratum with a single order, from the mean deviation of the others."""
+    same = strata.number[:, None] == strata.number[None]
+    size = same.sum(1).double()
+    mean = (same * changes[None]).sum(1) / size
+    several = size > 1
+    squares = (changes - mean).square() * size / (size - 1).clamp(min=1)
+    typical = (squares * several).sum(0) / several.sum(0).clamp(min=1)
+    alone = torch.where(several.any(0), typical, changes.var(0, correction=0))
+    return (strata.weight.square() * torch.where(several, squares, alone)).sum(0).sqrt()
