@@ -52,7 +52,7 @@ def _stored(source: object, name: str, cells: Cells, whole: bool) -> pd.Series:
         if (numbers := _numbers(filled, types, whole)) is not None:
             return numbers
     elif types <= {date, datetime}:
-        return pd.Series(pd.to_datetime(pd.Series(filled, dtype=object), format="ISO8601"))
+        return pd.to_datetime(pd.Series(filled, dtype=object), format="ISO8601").astype("datetime64[us]")
     return pd.Series([None if cell is None else _text(cell, whole) for cell in filled], dtype="str")
 
 

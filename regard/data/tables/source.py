@@ -13,7 +13,7 @@ from regard.core.files import sha256
 from regard.data.decompress import COMPRESSED, open_decompressed
 
 PART = "::"  # between a file and the name of a sheet or table in it
-STANDARD_INPUT = "-"
+STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,16 @@ def as_source(where: str | Path | TableSource, query: str = "") -> TableSource:
 
 def read_source(word: str | Path, query: str = "") -> TableSource:
     """A table of a command line, of which `-` is standard input."""
-    if str(word) != STANDARD_INPUT:
+    if str(word) not in STANDARD_INPUT:
         return as_source(word, query)
     if sys.stdin.isatty():
         raise UserError("standard input: is a terminal; pipe a table into the command, or name a file")
-    return TableSource(Path(STANDARD_INPUT), query=query, data=sys.stdin.buffer.read())
+    return TableSource(Path(word), query=query, data=sys.stdin.buffer.read())
 
 
 def read_sources(words: Sequence[str | Path], query: str = "") -> TableSource | JoinedTables:
     """The tables of a command line; several are one below the other."""
-    if sum(str(word) == STANDARD_INPUT for word in words) > 1:
-        raise ConfigError(f"{STANDARD_INPUT}: standard input can be read only once")
+    if sum(str(word) in STANDARD_INPUT for word in words) > 1:
+        raise ConfigError("-: standard input can be read only once")
     sources = tuple(read_source(word, query) for word in words)
     return sources[0] if len(sources) == 1 else JoinedTables(sources)

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
-from typing import Any, BinaryIO
+from io import BytesIO
+from typing import Any
 
 EXCEL_START = date(1900, 3, 1)  # before it, the days of Excel are off by one: 1900 is no leap year
 
 
-def write_xlsx(rows: Iterable[Sequence[Any]], sheet: str, file: BinaryIO) -> None:
+def write_xlsx(rows: Iterable[Sequence[Any]], sheet: str, file: BytesIO) -> None:
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
 
@@ -31,7 +32,7 @@ def _day(cell: date) -> date:
     return cell.date() if isinstance(cell, datetime) else cell
 
 
-def write_ods(rows: Iterable[Sequence[Any]], sheet: str, file: BinaryIO) -> None:
+def write_ods(rows: Iterable[Sequence[Any]], sheet: str, file: BytesIO) -> None:
     from odf.opendocument import OpenDocumentSpreadsheet
     from odf.table import Table, TableRow
 

@@ -7,7 +7,7 @@ openpyxl and odfpy write. Formulas count by the value that the program which sav
 import io
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -61,24 +61,23 @@ class Spreadsheet(FileFormat):
         file.write(data.getvalue())
 
 
-def _checked_rows(frames: Iterable[pd.DataFrame], target: TableSource) -> Iterable[Sequence[Any]]:
+def _checked_rows(frames: Iterable[pd.DataFrame], target: TableSource) -> Iterator[Sequence[Any]]:
     """The header and the rows, refused where a sheet cannot hold them."""
-    header: list[str] = []
-    rows = 1
+    row = -1  # the header; the first row is 0, as everywhere
     for frame in frames:
         names = list(map(str, frame.columns))
         if len(names) > MAX_COLUMNS:
             raise UserError(f"{target}: a sheet holds {MAX_COLUMNS:,} columns, not {len(names):,}; write .parquet")
-        cells = zip(*plain_columns(frame, float_integers=True), strict=True)
-        for row in cells if header else chain([names], cells):
-            for name, cell in zip(names, row, strict=True):
+        records = zip(*plain_columns(frame, float_integers=True), strict=True)
+        for cells in chain([names], records) if row < 0 else records:
+            for name, cell in zip(names, cells, strict=True):
                 if isinstance(cell, str) and (len(cell) > MAX_CHARACTERS or _UNPRINTABLE.search(cell)):
                     reason = "is too long for" if len(cell) > MAX_CHARACTERS else "has a character that cannot be in"
-                    raise UserError(f"{target}: {name!r}, row {rows - 1}: the text {reason} a sheet; write .csv")
-            yield row
-        header, rows = names, rows + len(frame)
-        if rows > MAX_ROWS:
-            raise UserError(f"{target}: a sheet holds {MAX_ROWS:,} rows; write .parquet or .csv")
+                    raise UserError(f"{target}: {name!r}, row {row}: the text {reason} a sheet; write .csv")
+            yield cells
+            row += 1
+        if row >= MAX_ROWS:
+            raise UserError(f"{target}: a sheet holds {MAX_ROWS:,} rows with its header; write .parquet or .csv")
 
 
 def _columns(source: TableSource) -> tuple[dict[str, list[Any]], tuple[str, ...]]:
@@ -87,9 +86,8 @@ def _columns(source: TableSource) -> tuple[dict[str, list[Any]], tuple[str, ...]
     blank = [place for place in range(len(rows[0])) if all(row[place] == "" for row in rows)]
     header, *body = [[cell for place, cell in enumerate(row) if place not in set(blank)] for row in rows]
     names = [_name(cell) for cell in header]
-    filled = [name for name in names if name.strip()]
-    if len(filled) == 1 and len(names) > 1 and body:
-        raise UserError(f"{shown}: its first row holds {filled[0][:40]!r} alone; remove what stands above the header")
+    if names[0].strip() and len(names) > 1 and body and not any(name.strip() for name in names[1:]):
+        raise UserError(f"{shown}: its first row holds {names[0][:40]!r} alone; remove what stands above the header")
     if not body:
         raise UserError(f"{shown}: has a header and no rows")
     unique = name_columns(shown, names)
@@ -113,9 +111,9 @@ def _rows(source: TableSource) -> tuple[list[list[Any]], TableSource]:
         sheet = book.get_sheet_by_name(_sheet_name(source, book))
         rows = [row for row in sheet.to_python() if any(cell != "" for cell in row)]
         merged = sheet.merged_cell_ranges or []
+    except UserError:
+        raise
     except (CalamineError, OSError, ValueError) as error:
-        if isinstance(error, UserError):
-            raise
         raise UserError(f"{source}: cannot be read as a spreadsheet ({one_line(error)})") from None
     shown = TableSource(source.path, sheet.name)
     if not rows or sheet.start is None:

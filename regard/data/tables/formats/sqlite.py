@@ -92,7 +92,7 @@ def _connected(source: TableSource) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(f"{source.path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         raise UserError(f"{source}: cannot be read as SQLite ({one_line(error)})") from None
 
 
