@@ -1,7 +1,6 @@
 """Spreadsheets: one sheet is a table. Excel's .xlsx, .xlsm, .xlsb and .xls, and OpenDocument's .ods.
 
-They are read by calamine, which takes a second for 100,000 rows where openpyxl takes twenty; it has no writer, so
-openpyxl and odfpy write. Formulas count by the value that the program which saved the file had computed.
+They are read by calamine, which is some twenty times as fast as openpyxl and odfpy; these write, which it cannot. Formulas count by the value that the program which saved the file had computed.
 """
 
 import io
@@ -83,16 +82,15 @@ def _checked_rows(frames: Iterable[pd.DataFrame], target: TableSource) -> Iterat
 def _columns(source: TableSource) -> tuple[dict[str, list[Any]], tuple[str, ...]]:
     """The cells under each name of the header, and the names that the header left blank."""
     rows, shown = _rows(source)
-    blank = [place for place in range(len(rows[0])) if all(row[place] == "" for row in rows)]
-    header, *body = [[cell for place, cell in enumerate(row) if place not in set(blank)] for row in rows]
-    names = [_name(cell) for cell in header]
-    if names[0].strip() and len(names) > 1 and body and not any(name.strip() for name in names[1:]):
-        raise UserError(f"{shown}: its first row holds {names[0][:40]!r} alone; remove what stands above the header")
-    if not body:
+    columns = [cells for cells in zip(*rows, strict=True) if any(cell != "" for cell in cells)]
+    names = [_name(cells[0]) for cells in columns]
+    if len(rows) == 1:
         raise UserError(f"{shown}: has a header and no rows")
+    if names[0].strip() and len(names) > 1 and not any(name.strip() for name in names[1:]):
+        raise UserError(f"{shown}: its first row holds {names[0][:40]!r} alone; remove what stands above the header")
     unique = name_columns(shown, names)
     unnamed = tuple(new for new, name in zip(unique, names, strict=True) if not name.strip())
-    return dict(zip(unique, map(list, zip(*body, strict=True)), strict=True)), unnamed
+    return {name: list(cells[1:]) for name, cells in zip(unique, columns, strict=True)}, unnamed
 
 
 def _name(cell: Any) -> str:
@@ -133,7 +131,10 @@ def _sheet_name(source: TableSource, book: Any) -> str:
             return source.part
         raise ConfigError(f"{source.path}: has no sheet {source.part!r}; {did_you_mean(source.part, names)}")
     visible = [sheet.name for sheet in sheets if sheet.visible == SheetVisibleEnum.Visible]
-    filled = [name for name in visible or names if book.get_sheet_by_name(name).height]
+    candidates = visible or names
+    filled = (
+        candidates if len(candidates) == 1 else [name for name in candidates if book.get_sheet_by_name(name).height]
+    )
     if not filled:
         raise UserError(f"{source}: has no sheet with data")
     if len(filled) > 1:
