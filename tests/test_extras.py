@@ -46,6 +46,7 @@ def block(monkeypatch: pytest.MonkeyPatch, group: str) -> None:
 @pytest.mark.parametrize(
     ("group", "packages"),
     [
+        ("files", "python-calamine and openpyxl and odfpy and duckdb"),
         ("images", "pillow"),
         ("metrics", "sacrebleu and rouge-score"),
         ("plot", "matplotlib"),

@@ -16,6 +16,8 @@ from regard.cli.known_settings import check_names
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import COMMAND
 
+STANDARD_INPUT = "/dev/stdin"  # the same as a lone dash, which the parser takes for an option
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -72,7 +74,7 @@ def import_parts() -> None:
 
 
 def run_command(words: list[str]) -> int:
-    plain, changes = split_settings(words)
+    plain, changes = split_settings([STANDARD_INPUT if word == "-" else word for word in words])
     command, bound, unparsed = app.parse_args(plain, exit_on_error=False, print_error=False)
     extra: dict[str, Any] = {}
     if "changes" in unparsed:

@@ -35,6 +35,7 @@ def evaluate(
     trees: tuple[Path, ...] = (),
     columns: tuple[str, ...] = (),
     threshold: float | None = None,
+    query: str = "",
 ) -> None:
     """Evaluate a run on files that it was not trained on.
 
@@ -45,7 +46,7 @@ def evaluate(
     files
         Files as in training: running text, labelled texts, images (of idx files and .npz their test split), or for a
         translator two parallel files or one of pairs; a summariser is compared with the first words of each document.
-        For a table, one file with the target in it.
+        For a table, files with the target in it, as for `regard fit`.
     json
         Print one JSON object.
     beam
@@ -58,6 +59,8 @@ def evaluate(
         Names of the columns, as in training, if these files name them differently.
     threshold
         For a table with two classes: the probability from which on the rarer one is predicted.
+    query
+        For a table: SQL select on a SQLite or DuckDB file, which is opened read-only.
     """
     from regard.decode import Beam
     from regard.loading import holds_table
@@ -70,10 +73,11 @@ def evaluate(
         raise ConfigError("evaluate: name the files to evaluate on")
     if holds_table(run):
         others = {"beam": beam, "max_tokens": max_tokens, "trees": trees, "columns": columns}
-        print_scores(evaluate_table(run, files, threshold, **others), json)
+        print_scores(evaluate_table(run, files, threshold, query, **others), json)
         return
-    if threshold is not None:
-        raise ConfigError(f"--threshold: is for tables, and {run} holds none")
+    if threshold is not None or query:
+        option = "--query" if query else "--threshold"
+        raise ConfigError(f"{option}: is for tables, and {run} holds none")
     options = EvalOptions(
         max_tokens=max_tokens, beam=None if beam in (None, 1) else Beam(beam), trees=strings(trees), columns=columns
     )

@@ -6,12 +6,14 @@ from regard.core.errors import UserError
 
 # The groups of pyproject.toml and the modules that they bring.
 GROUPS = {
+    "files": ("python_calamine", "openpyxl", "odf", "duckdb"),
     "images": ("PIL",),
     "metrics": ("sacrebleu", "rouge_score"),
     "plot": ("matplotlib",),
     "view": ("fastapi", "uvicorn"),
 }
-PACKAGES = {"PIL": "pillow", "rouge_score": "rouge-score"}  # where import and package names differ
+# Where import and package names differ.
+PACKAGES = {"PIL": "pillow", "odf": "odfpy", "python_calamine": "python-calamine", "rouge_score": "rouge-score"}
 
 
 def available(group: str) -> bool:

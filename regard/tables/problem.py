@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 
 from regard.core.errors import ConfigError, UserError
 from regard.data.tables.files import read_table
+from regard.data.tables.source import Tables
 from regard.tables.encode.cells import ROW, as_label, read_numbers
 from regard.tables.encode.column import infer_kind
 from regard.tables.encode.columns import nearest
@@ -32,13 +32,13 @@ class Problem:
 
 
 def read_problem(
-    path: Path,
+    path: Tables,
     target: str,
     task: Task = "auto",
     kinds: Mapping[str, str] | None = None,
     ignore: Sequence[str] = (),
 ) -> Problem:
-    """The rows of a file with a target, without the ignored columns; `kinds` may also set the kind of the target."""
+    """The rows of a table with a target, without the ignored columns; `kinds` may also set the kind of the target."""
     frame = read_table(path)
     for name in (target, *ignore):
         if name not in frame:
@@ -64,7 +64,7 @@ def read_problem(
     return Problem(features[known], cells, np.flatnonzero(known), int((~known).sum()), classifies, reason)
 
 
-def _infer_task(path: Path, cells: pd.Series, task: Task, kind: str | None) -> tuple[bool, str]:
+def _infer_task(path: object, cells: pd.Series, task: Task, kind: str | None) -> tuple[bool, str]:
     """Whether it is classification, and why."""
     if task != "auto":
         return task == "classify", f"--task {task}"
@@ -108,7 +108,7 @@ def _as_classes(cells: pd.Series) -> pd.Series:
     return pd.Series(np.array(labels, dtype=object), name=cells.name).infer_objects()
 
 
-def _as_numbers(path: Path, cells: pd.Series) -> pd.Series:
+def _as_numbers(path: object, cells: pd.Series) -> pd.Series:
     try:
         return pd.Series(read_numbers(cells), name=cells.name)
     except ConfigError as error:

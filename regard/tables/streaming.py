@@ -4,27 +4,25 @@ Finished chunks are kept in a folder beside the output, together with a digest o
 The output is assembled from them when all are there, so it is whole or absent.
 """
 
-import gzip
 import hashlib
 import json
 import logging
-import lzma
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow
-import pyarrow.parquet
 
 from regard.core.errors import UserError
-from regard.core.files import atomic_file, read_json, sha256, write_text
-from regard.data.tables.chunks import Chunk, table_chunks
-from regard.data.tables.files import check_written, table_text, write_table
+from regard.core.files import read_json, sha256, write_text
+from regard.data.tables.chunks import Chunk
+from regard.data.tables.csv_text import table_text
+from regard.data.tables.files import check_written, table_chunks, write_frames, write_table
+from regard.data.tables.source import TableSource, as_source
 from regard.tables.data_checks import check_new_data
 from regard.tables.encode.cells import ROW
 from regard.tables.encode.frames import errors_in
@@ -43,12 +41,12 @@ class FilePredictions:
     """Predictions for the rows of a file; the columns `copied` from the file stand before them."""
 
     estimator: NPTClassifier | NPTRegressor
-    table: Path
+    table: str | Path | TableSource
     copied: tuple[str, ...] = ()
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95)
     threshold: float | None = None
 
-    def write(self, out: Path, run: Path) -> int:
+    def write(self, out: str | Path | TableSource, run: Path) -> int:
         """Write all predictions to a file; gives their number. `run` is the folder of the estimator."""
         chunks = self._chunks()
         first = list(islice(chunks, 2))
@@ -56,7 +54,7 @@ class FilePredictions:
             predicted = self._predict(first[0], 0, set())
             write_table(predicted, out)
             return len(predicted)
-        parts = Parts(out, self._digest(run))
+        parts = Parts(as_source(out), self._digest(run))
         noted: set[str] = set()
         began, done, said = time.monotonic(), 0, time.monotonic()
         try:
@@ -110,18 +108,24 @@ class FilePredictions:
 
     def _digest(self, run: Path) -> str:
         """Equal where model, table and settings are, so that chunks which were predicted before can be used."""
-        files = [self.table, *sorted(file for file in run.iterdir() if file.is_file())]
-        words = [*map(sha256, files), str(self.copied), str(self.quantiles), str(self.threshold)]
+        files = sorted(file for file in run.iterdir() if file.is_file())
+        words = [
+            as_source(self.table).digest(),
+            *map(sha256, files),
+            str(self.copied),
+            str(self.quantiles),
+            str(self.threshold),
+        ]
         return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
 class Parts:
-    """The chunks of an output that are done, in a folder beside it."""
+    """The chunks of an output that are done, as Parquet in a folder beside it."""
 
-    def __init__(self, out: Path, digest: str):
+    def __init__(self, out: TableSource, digest: str):
+        check_written(out)
         self.out, self.digest = out, digest
-        self.kind, self.compression = check_written(out)
-        self.folder = out.with_name(f".{out.name}.partial")
+        self.folder = out.path.with_name(f".{out.path.name}.partial")
         self.rows: list[int] = []  # of each part
         try:
             if (self.folder / STATE).is_file():
@@ -141,46 +145,15 @@ class Parts:
             logger.info("%s: is of another model, table or setting, and is begun anew", self.folder)
 
     def add(self, predicted: pd.DataFrame) -> None:
-        number = len(self.rows)
-        if self.kind == ".parquet":
-            write_table(predicted, self._part(number))
-        else:
-            separator = "\t" if self.kind == ".tsv" else ","
-            write_text(self._part(number), table_text(predicted, separator, header=number == 0))
+        write_table(predicted, self._part(len(self.rows)))
         self.rows.append(len(predicted))
         write_text(self.folder / STATE, json.dumps({"digest": self.digest, "rows": self.rows}))
 
     def assemble(self) -> None:
         """Write the output, and remove the parts."""
-        parts = [self._part(number) for number in range(len(self.rows))]
-        try:
-            with atomic_file(self.out) as temporary, open_compressed(temporary, self.compression) as file:
-                if self.kind == ".parquet":
-                    _join_parquet(parts, file)
-                else:
-                    for part in parts:
-                        file.write(part.read_bytes())
-        except OSError as error:
-            raise UserError(f"{self.out}: cannot be written ({error.strerror})") from None
+        parts = (pd.read_parquet(self._part(number)) for number in range(len(self.rows)))
+        write_frames(parts, self.out)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _part(self, number: int) -> Path:
-        return self.folder / f"{number:06d}{self.kind}"
-
-
-def open_compressed(path: Path, compression: str) -> Any:
-    """A binary file to write to, compressed as the suffix `compression` says."""
-    if compression == ".gz":
-        return gzip.GzipFile(path, "wb", mtime=0)
-    if compression == ".xz":
-        return lzma.open(path, "wb")
-    if compression == ".zst":
-        return pyarrow.CompressedOutputStream(str(path), "zstd")
-    return path.open("wb")
-
-
-def _join_parquet(parts: Sequence[Path], file: Any) -> None:
-    schema = pyarrow.parquet.read_schema(parts[0])
-    with pyarrow.parquet.ParquetWriter(file, schema) as writer:
-        for part in parts:
-            writer.write_table(pyarrow.parquet.read_table(part).cast(schema))
+        return self.folder / f"{number:06d}.parquet"

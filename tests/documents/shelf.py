@@ -3,8 +3,10 @@
 import random
 from pathlib import Path
 
+import pandas
 from PIL import Image
 
+from regard.data.tables.files import write_table
 from tests.conllu import chain
 from tests.images.make import write_classes
 
@@ -62,6 +64,12 @@ def _tables(folder: Path) -> None:
             price = 10 * area + 500 * CITIES.index(city) + rng.randint(0, 50)
             lines.append(f"{area},{city},{rng.choice((1010, 1020, 1030))},{price}")
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    houses = pandas.read_csv(folder / "houses.csv")
+    write_table(houses, folder / "book.xlsx::Houses")
+    write_table(houses, folder / "shop.sqlite::houses")
+    write_table(houses, folder / "shop.duckdb::houses")
+    houses[:40].to_csv(folder / "jan.csv", index=False)
+    houses[40:].to_csv(folder / "feb.csv", index=False)
 
 
 def _images(folder: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 
 from regard.core.errors import UserError
 from regard.data.tables import chunks
-from regard.data.tables.files import read_table
+from regard.data.tables.files import read_table, table_chunks
 from regard.tables import NPTClassifier, streaming
 from regard.tables.threads import side_by_side
 from tests.command import regard as command
@@ -53,7 +53,7 @@ def some_rows(count: int, seed: int) -> pd.DataFrame:
 
 @pytest.mark.parametrize("name", ["found.csv", "found.tsv.gz", "found.parquet"])
 def test_chunks_are_predicted_like_the_whole_file(run: Path, large: Path, tmp_path: Path, name: str, monkeypatch):
-    assert len(list(chunks.table_chunks(large))) > 5
+    assert len(list(table_chunks(large))) > 5
     assert command("predict", run, large, "--out", tmp_path / name, "--keep", "id") == 0
     monkeypatch.undo()
     assert command("predict", run, large, "--out", tmp_path / "whole" / name, "--keep", "id") == 0
@@ -64,13 +64,13 @@ def test_chunks_are_predicted_like_the_whole_file(run: Path, large: Path, tmp_pa
 
 
 def test_chunks_are_the_rows_of_the_file(large: Path, tmp_path: Path):
-    joined = pd.concat([chunk.frame() for chunk in chunks.table_chunks(large)], ignore_index=True)
+    joined = pd.concat([chunk.frame() for chunk in table_chunks(large)], ignore_index=True)
     pd.testing.assert_frame_equal(joined, read_table(large))
     joined.to_parquet(tmp_path / "large.parquet")
-    batches = [chunk.frame() for chunk in chunks.table_chunks(tmp_path / "large.parquet")]
+    batches = [chunk.frame() for chunk in table_chunks(tmp_path / "large.parquet")]
     assert max(map(len, batches)) == 60
     pd.testing.assert_frame_equal(pd.concat(batches, ignore_index=True), read_table(tmp_path / "large.parquet"))
-    together = list(chunks.table_chunks(large, whole=True))
+    together = list(table_chunks(large, whole=True))
     pd.testing.assert_frame_equal(pd.concat([one.frame() for one in together], ignore_index=True), read_table(large))
 
 
@@ -85,7 +85,7 @@ def test_an_interrupted_run_goes_on(
     counted = stop_after(100, monkeypatch)
     assert command("predict", run, large, "--out", tmp_path / "found.csv") == 0
     assert "going on after" in capsys.readouterr().err
-    assert len(counted) == len(list(chunks.table_chunks(large))) - 3
+    assert len(counted) == len(list(table_chunks(large))) - 3
     assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
 
 
@@ -135,7 +135,7 @@ def test_a_short_row_is_named_by_its_line_in_the_file(large: Path):
     lines[300] = "1,2"
     large.write_text("\n".join(["a,b,c", *lines]) + "\n")
     with pytest.raises(UserError, match="line 302: has 2 fields, the header 3"):
-        [chunk.frame() for chunk in chunks.table_chunks(large)]
+        [chunk.frame() for chunk in table_chunks(large)]
 
 
 def test_standard_output_gets_the_chunks_in_turn(run: Path, large: Path, tmp_path: Path, capsys: pytest.CaptureFixture):

@@ -11,7 +11,7 @@ logger = logging.getLogger("regard.tables")
 
 @app.command
 def compare(
-    table: Path,
+    tables: tuple[Path, ...],
     *,
     target: str,
     folds: int = 5,
@@ -20,6 +20,7 @@ def compare(
     mode: Mode = "auto",
     kinds: Kinds = (),
     ignore: tuple[str, ...] = (),
+    query: str = "",
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -27,8 +28,8 @@ def compare(
 
     Parameters
     ----------
-    table
-        CSV, TSV or Parquet, also compressed.
+    tables
+        Files as for `regard fit`.
     target
         Name of the column to predict.
     folds
@@ -43,11 +44,14 @@ def compare(
         COLUMN=number, category, date or text, if the inferred kind is wrong.
     ignore
         Columns to drop, such as identifiers, or those that are unknown at prediction time.
+    query
+        SQL select on a SQLite or DuckDB file, which is opened read-only.
     seed
         Random seed.
     json
         Print one JSON object.
     """
+    from regard.data.tables.source import read_sources
     from regard.tables.compare import compare as compare_models
     from regard.tables.encode.frames import errors_in
     from regard.tables.fit_settings import FitSettings
@@ -55,6 +59,7 @@ def compare(
     from regard.tables.rendering import comparison_grid
 
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds))
+    table = read_sources(tables, query)
     problem = read_problem(table, target, task, settings.kinds, ignore)
     log_target(problem)
     with errors_in(table):

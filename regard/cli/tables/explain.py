@@ -10,7 +10,7 @@ logger = logging.getLogger("regard.tables")
 
 
 @app.command
-def explain(run: Path, table: Path, *, row: int = 0, top: int = 5, json: bool = False) -> None:
+def explain(run: Path, table: Path, *, row: int = 0, top: int = 5, query: str = "", json: bool = False) -> None:
     """Show the evidence of a prediction: the effects of its columns, and the training rows that it depends on.
 
     Parameters
@@ -18,15 +18,18 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5, json: bool = 
     run
         Run folder of `regard fit`.
     table
-        A table with the same columns.
+        A table with the same columns, from a file as for `regard fit`.
     row
         Index of the row; the first is 0.
     top
         How many training rows to show.
+    query
+        SQL select on a SQLite or DuckDB file, which is opened read-only.
     json
         Print one JSON object for each target.
     """
     from regard.data.tables.files import read_table
+    from regard.data.tables.source import read_source
     from regard.loading import load_table
     from regard.tables.data_checks import check_new_data
     from regard.tables.encode.frames import errors_in
@@ -34,11 +37,12 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5, json: bool = 
     from regard.tables.rendering import evidence_grids, evidence_json
 
     at_least(1, top=top)
-    estimator, frame = load_table(run), read_table(table)
+    source = read_source(table, query)
+    estimator, frame = load_table(run), read_table(source)
     if not 0 <= row < len(frame):
-        raise ConfigError(f"--row {row}: {table} has {len(frame):,} rows, the first of which is 0")
+        raise ConfigError(f"--row {row}: {source} has {len(frame):,} rows, the first of which is 0")
     query = frame.iloc[[row]]
-    with errors_in(table):
+    with errors_in(source):
         for line in check_new_data(estimator.columns_, query):
             logger.warning("note: %s", line)
         evidence = estimator.evidence(query, top)
@@ -52,6 +56,6 @@ def explain(run: Path, table: Path, *, row: int = 0, top: int = 5, json: bool = 
 
     console = Console(highlight=False)
     for name, prediction, (one,) in zip(estimator.target_names_, predicted, evidence, strict=True):
-        console.print(f"Row {row} of {table} (the first is 0): {sentence(prediction)}\n", markup=False, soft_wrap=True)
+        console.print(f"Row {row} of {source} (the first is 0): {sentence(prediction)}\n", markup=False, soft_wrap=True)
         for grid in evidence_grids(one, frame.iloc[row], name or "target"):
             console.print(grid, "")

@@ -11,7 +11,7 @@ logger = logging.getLogger("regard.tables")
 
 @app.command
 def fit(
-    table: Path,
+    tables: tuple[Path, ...],
     *,
     target: str,
     out: Path,
@@ -23,6 +23,7 @@ def fit(
     ignore: tuple[str, ...] = (),
     time: str | None = None,
     group: str | None = None,
+    query: str = "",
     seed: int = 0,
     overwrite: bool = False,
 ) -> None:
@@ -30,8 +31,9 @@ def fit(
 
     Parameters
     ----------
-    table
-        CSV, TSV or Parquet, also compressed. Empty cells are missing values.
+    tables
+        CSV, TSV, Parquet, JSON, .xlsx, .ods, SQLite or DuckDB; FILE::NAME is a sheet or table in the file, - is
+        standard input. Several files with the same columns are one table. Empty cells are missing values.
     target
         Name of the column to predict.
     out
@@ -54,15 +56,18 @@ def fit(
         Column of dates or numbers: the last rows are held out for the score, as when the future is predicted.
     group
         Column whose groups, such as the visits of a patient, are held out together; it is no feature.
+    query
+        SQL select on a SQLite or DuckDB file, which is opened read-only.
     seed
         Random seed.
     overwrite
         Replace an existing run in the folder.
     """
-    from shlex import quote
+    from shlex import join, quote
 
     from rich.console import Console
 
+    from regard.data.tables.source import read_sources
     from regard.store import RunFolder
     from regard.tables.data_checks import check_training_data
     from regard.tables.encode.columns import Columns
@@ -75,6 +80,7 @@ def fit(
 
     RunFolder(out).check_free(overwrite=overwrite)
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None, time, group)
+    table = read_sources(tables, query)
     problem = read_problem(table, target, task, settings.kinds, ignore)
     with errors_in(table):
         features = problem.features.drop(columns=[group] if group in problem.features else [])
@@ -85,7 +91,8 @@ def fit(
         logger.warning("note: %s", line)
     log_target(problem)
     estimator, scores = fit_problem(problem, settings)
-    save(estimator, out, overwrite=overwrite, extra={"table": str(table), "scores": scores})
+    extra = {"table": str(tables[0]) if len(tables) == 1 else join(map(str, tables)), "scores": scores}
+    save(estimator, out, overwrite=overwrite, extra=extra | ({"query": query} if query else {}))
     if scores:
         console.print(f"on held-out rows: {scores_line(scores)}", markup=False)
     run = quote(str(out))

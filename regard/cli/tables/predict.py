@@ -17,6 +17,7 @@ def predict(
     keep: tuple[str, ...] = (),
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),
     threshold: float | None = None,
+    query: str = "",
 ) -> None:
     """Predict the target of each row of a table.
 
@@ -25,18 +26,22 @@ def predict(
     run
         Run folder of `regard fit`.
     table
-        A table with the same columns; others, and the target, are ignored.
+        A table with the same columns, from a file as for `regard fit`; others, and the target, are ignored.
     out
-        .csv, .tsv or .parquet file to write, whole or not at all; by default CSV goes to standard output. A large
-        table is predicted in chunks, and if that is interrupted, the same command resumes there.
+        File to write, whole or not at all: .csv, .tsv, .parquet, .json, .jsonl, .xlsx, .ods, or a table of a database,
+        such as shop.sqlite::predictions; by default CSV goes to standard output. A large table is predicted in
+        chunks, and if that is interrupted, the same command resumes there.
     keep
         Columns of the table to copy before the predictions, such as an identifier.
     quantiles
         Quantiles of a predicted number, beside its mean.
     threshold
         Of two classes, predict the one with fewer training rows from this probability on, instead of one half.
+    query
+        SQL select on a SQLite or DuckDB file, which is opened read-only.
     """
     from regard.data.tables.files import check_written
+    from regard.data.tables.source import read_source
     from regard.loading import load_table
     from regard.tables.predictor import check_levels
     from regard.tables.rare_class import check_threshold
@@ -47,7 +52,7 @@ def predict(
     estimator = load_table(run)
     check_levels(quantiles)
     check_threshold(estimator, threshold)
-    predictions = FilePredictions(estimator, table, keep, quantiles, threshold)
+    predictions = FilePredictions(estimator, read_source(table, query), keep, quantiles, threshold)
     if out is None:
         for text in predictions.texts():
             print(text, end="")

@@ -11,9 +11,9 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from regard.core.errors import UserError
+from regard.data.tables.source import TableSource
 from regard.data.text.files import not_csv
 
 log = logging.getLogger(__name__)
@@ -40,38 +40,38 @@ class Layout:
     rows: int
 
 
-def find_layout(path: Path, data: bytes, skipped: int = 0) -> Layout:
+def find_layout(source: TableSource, data: bytes, skipped: int = 0) -> Layout:
     """The layout of a table; errors count lines as if `skipped` more stood between its header and its rows."""
-    text = decode(path, data)
+    text = decode(source, data)
     if not text.strip():
-        raise UserError(f"{path}: is empty; a header and rows are needed")
+        raise UserError(f"{source}: is empty; a header and rows are needed")
     directive = _DIRECTIVE.match(text)
     line = 1 + skipped
     if directive:
         text, line = text[directive.end() :], line + 1
     sample = _sample(text)
-    separator = directive.group(1) if directive else find_separator(sample, path.name.lower())
+    separator = directive.group(1) if directive else find_separator(sample, source.path.name.lower())
     spaced = len(sample) > 1 and all(row.count(separator) == row.count(separator + " ") > 0 for row in sample)
-    header, rows = _check_rows(path, text, line, separator, spaced)
-    names = name_columns(path, header)
+    header, rows = _check_rows(source, text, line, separator, spaced)
+    names = name_columns(source, header)
     unnamed = tuple(name for name, cell in zip(names, header, strict=True) if not cell.strip())
     return Layout(text, separator, spaced, names, unnamed, rows)
 
 
-def decode(path: Path, data: bytes) -> str:
+def decode(source: object, data: bytes) -> str:
     """UTF-8 or UTF-16 with a mark; what is neither is read as Western European, with a line about it."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
             return data.decode("utf-16")
         except UnicodeDecodeError as error:
-            raise UserError(f"{path}: is not UTF-16, as its first bytes say ({error.reason})") from None
+            raise UserError(f"{source}: is not UTF-16, as its first bytes say ({error.reason})") from None
     if b"\0" in data:
-        raise UserError(f"{path}: is not a table in text form (it holds zero bytes); save it as CSV or Parquet")
+        raise UserError(f"{source}: is not a table in text form (it holds zero bytes); save it as CSV or Parquet")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        log.info(f"{path}, line {line}: is not UTF-8; the file is read as latin-1")
+        log.info(f"{source}, line {line}: is not UTF-8; the file is read as latin-1")
     try:
         return data.decode("cp1252")  # latin-1 with a euro sign and curly quotes, which is what "latin-1" mostly is
     except UnicodeDecodeError:
@@ -105,7 +105,7 @@ def find_separator(sample: Sequence[str], name: str) -> str:
     return best if fits[best][1] else usual
 
 
-def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) -> tuple[list[str], int]:
+def _check_rows(source: object, text: str, line: int, separator: str, spaced: bool) -> tuple[list[str], int]:
     """The header and the number of rows, once every row is known to have as many fields: pandas would fill up short
     rows in silence."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
@@ -126,12 +126,12 @@ def _check_rows(path: Path, text: str, line: int, separator: str, spaced: bool) 
                 hint = f"; quote a cell with {separator!r} in it" if len(fields) > len(header) else ""
                 if len(header) == 1:
                     hint = f"; remove what stands above the header: {header[0][:40]!r}"
-                raise UserError(f"{path}, line {start}: has {len(fields)} fields, the header {len(header)}{hint}")
+                raise UserError(f"{source}, line {start}: has {len(fields)} fields, the header {len(header)}{hint}")
             start = line + reader.line_num
     except csv.Error as error:
-        raise not_csv(path, start, error, instead=".parquet") from None
+        raise not_csv(source, start, error, instead=".parquet") from None
     if not rows:
-        raise UserError(f"{path}: has a header and no rows")
+        raise UserError(f"{source}: has a header and no rows")
     return header, rows
 
 
@@ -140,18 +140,18 @@ def _is_blank(fields: Sequence[str]) -> bool:
     return not fields or (len(fields) == 1 and fields[0] != "" and not fields[0].strip(" \t"))
 
 
-def name_columns(path: Path, header: Sequence[str]) -> tuple[str, ...]:
+def name_columns(source: object, header: Sequence[str]) -> tuple[str, ...]:
     """The names of the header, each non-empty and unique; changes are reported."""
     stripped = [name.strip() for name in header]
     if all(_is_number(name) for name in stripped):
-        log.info(f"{path}: the first line holds numbers only, and is read as names of columns; is a header missing?")
+        log.info(f"{source}: the first line holds numbers only, and is read as names of columns; is a header missing?")
     names: list[str] = []
     for place, name in enumerate(stripped, 1):
         unique = _unused(name or f"column {place}", {*names, *stripped[place:]} if not name else set(names), stripped)
         if not name:
-            log.info(f"{path}: column {place} has no name, and is read as {unique!r}")
+            log.info(f"{source}: column {place} has no name, and is read as {unique!r}")
         elif unique != name:
-            log.info(f"{path}: column {place} is called {name!r} like one before it, and is read as {unique!r}")
+            log.info(f"{source}: column {place} is called {name!r} like one before it, and is read as {unique!r}")
         names.append(unique)
     return tuple(names)
 

@@ -140,7 +140,7 @@ def _csv(path: Path, wanted: Fields) -> Iterator[Row]:
         raise not_csv(path, start, error, instead=".jsonl") from None
 
 
-def not_csv(path: Path, line: int, error: csv.Error, instead: str) -> UserError:
+def not_csv(path: object, line: int, error: csv.Error, instead: str) -> UserError:
     """The error for the record that starts at this line; `instead` is a format for cells of any length."""
     where = f"{path}, line {line}"
     if "unexpected end" in str(error):

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow
 
 from regard.core.errors import ConfigError
-from regard.data.tables.files import from_arrow
+from regard.data.tables.arrow import from_arrow
 
 
 def as_frame(table: Any) -> pd.DataFrame:
