@@ -4,17 +4,20 @@ import logging
 from pathlib import Path
 
 from regard.cli.app import app
+from regard.cli.tables.add import add_to_run
 from regard.cli.tables.options import Kinds, Mode, Task, log_target, read_kinds
+from regard.core.errors import ConfigError
 
 logger = logging.getLogger("regard.tables")
 
 
 @app.command
 def fit(
-    table: Path,
+    table: Path | None = None,
     *,
-    target: str,
+    target: tuple[str, ...] = (),
     out: Path,
+    add: Path | None = None,
     time_limit: float = 60.0,
     task: Task = "auto",
     mode: Mode = "auto",
@@ -26,16 +29,18 @@ def fit(
     seed: int = 0,
     overwrite: bool = False,
 ) -> None:
-    """Fit a model that predicts one column of a table from the others, for `regard predict`.
+    """Fit a model that predicts a column of a table from the others, for `regard predict`; or add rows to one.
 
     Parameters
     ----------
     table
         CSV, TSV or Parquet, also compressed. Empty cells are missing values.
     target
-        Name of the column to predict.
+        Name of the column to predict; or of several, all classes or all numbers.
     out
         Run folder to write. It contains the rows of the table, which predictions attend to.
+    add
+        A table whose rows are added to the run in the folder: predictions then attend to them too. Nothing is trained.
     time_limit
         Seconds to fit, at most.
     task
@@ -59,6 +64,13 @@ def fit(
     overwrite
         Replace an existing run in the folder.
     """
+    if add is not None:
+        if table or target or kinds or ignore or weights or time or group or (task, mode) != ("auto", "auto"):
+            raise ConfigError("--add: goes with --out alone; table, target and settings are those of the run")
+        return add_to_run(out, add)
+    if table is None or not target:
+        hint = " before --target" if target and Path(target[-1]).is_file() else ""
+        raise ConfigError(f"fit: name the table{hint}" if table is None else "fit: --target is missing")
     from shlex import quote
 
     from rich.console import Console
@@ -68,23 +80,23 @@ def fit(
     from regard.tables.encode.columns import Columns
     from regard.tables.encode.frames import errors_in
     from regard.tables.fit_settings import FitSettings
-    from regard.tables.fitting import fit_problem
+    from regard.tables.fitting import fit_problems
     from regard.tables.persist.save import save
-    from regard.tables.problem import read_problem
+    from regard.tables.several_targets import read_problems
     from regard.tables.rendering import columns_grid, scores_line
 
     RunFolder(out).check_free(overwrite=overwrite)
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None, time, group)
-    problem = read_problem(table, target, task, settings.kinds, ignore)
+    problems = read_problems(table, target, task, settings.kinds, ignore)
     with errors_in(table):
-        features = problem.features.drop(columns=[group] if group in problem.features else [])
-        columns = Columns.describe(features, settings.feature_kinds(problem))
+        features = problems[0].features.drop(columns=[group] if group in problems[0].features else [])
+        columns = Columns.describe(features, settings.feature_kinds(*problems))
     console = Console(highlight=False, soft_wrap=True)
     console.print(columns_grid(columns))
     for line in check_training_data(columns, features):
         logger.warning("note: %s", line)
-    log_target(problem)
-    estimator, scores = fit_problem(problem, settings)
+    log_target(*problems)
+    estimator, scores = fit_problems(problems, settings)
     save(estimator, out, overwrite=overwrite, extra={"table": str(table), "scores": scores})
     if scores:
         console.print(f"on held-out rows: {scores_line(scores)}", markup=False)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import pandas as pd
@@ -180,6 +180,19 @@ class TableEstimator(BaseEstimator):
             raise ConfigError(f"transductive: only mode 'scratch' learns from rows without a target, not {self.mode!r}")
         if self.weights is not None and self.mode == "scratch":
             raise ConfigError("weights: mode 'scratch' does not use any; choose another mode")
+
+    def add(self, X: Any, y: Any) -> Self:
+        """Add training rows without training: predictions attend to them from now on.
+
+        `X` and `y` are as in `fit`, with the same columns and no new classes; new categories are fine. Rows count on
+        from the last one. Trained networks and trees stay as they are. Returns the estimator.
+        """
+        from regard.tables.adding import add_rows, encode_addition
+
+        check_is_fitted(self)
+        with threads(self.n_jobs):
+            add_rows(self, encode_addition(self, X, y))
+        return self
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, for `regard.load` and the command line. It contains the training rows."""
