@@ -43,9 +43,9 @@ class Addition:
     tables: Sequence[EncodedTable]  # the new rows, one table for each target
 
 
-def encode_addition(estimator: Estimator, X: Any, y: Any) -> Addition:
+def encode_addition(estimator: Estimator, table: Any, y: Any) -> Addition:
     """Rows with known targets, as the estimator reads them."""
-    frame = as_frame(X)
+    frame = as_frame(table)
     targets = _encode_targets(estimator, y)
     if len(frame) != len(targets[0]):
         raise ConfigError(f"inconsistent numbers of samples: X has {len(frame)} rows and y {len(targets[0])}")

@@ -57,7 +57,9 @@ def scores_line(scores: Mapping[str, Any]) -> str:
         target, _, metric = name.rpartition(".")
         if metric in NAMES:
             targets.setdefault(target, []).append(f"{NAMES[metric]} {_number(value)}")
-    return "; ".join(f"{target}: {', '.join(parts)}" if target else ", ".join(parts) for target, parts in targets.items())
+    return "; ".join(
+        f"{target}: {', '.join(parts)}" if target else ", ".join(parts) for target, parts in targets.items()
+    )
 
 
 def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[RenderableType]:

@@ -25,7 +25,9 @@ from regard.core.errors import UserError
 from regard.core.files import atomic_file, read_json, sha256, write_text
 from regard.data.tables.chunks import Chunk, table_chunks
 from regard.data.tables.files import check_written, table_text, write_table
+from regard.tables.beyond_range import beyond_range
 from regard.tables.data_checks import check_new_data
+from regard.tables.drift import note_drift
 from regard.tables.encode.cells import ROW
 from regard.tables.encode.frames import errors_in
 from regard.tables.estimators.classifier import NPTClassifier
@@ -98,11 +100,13 @@ class FilePredictions:
             frame = frame.set_axis(
                 pd.RangeIndex(start, start + len(frame), name=ROW)
             )  # errors name the row in the file
-            for line in check_new_data(self.estimator.columns_, frame):
+            for line in (*check_new_data(self.estimator.columns_, frame), *beyond_range(self.estimator, frame)):
                 if (column := line.split(": ")[0]) not in noted:
                     noted.add(column)
                     logger.warning("note: %s", f"from row {start:,} on: {line}" if start else line)
             check_columns(self.copied, list(frame))
+            if not start and (line := note_drift(self.estimator, frame)):
+                logger.warning("note: %s: %s", self.table, line)
             predicted = prediction_table(self.estimator, frame, self.quantiles, self.threshold)
         if self.copied:
             predicted = join_columns(chunk.cells(tuple(dict.fromkeys(self.copied))), predicted)

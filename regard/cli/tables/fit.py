@@ -67,7 +67,8 @@ def fit(
     if add is not None:
         if table or target or kinds or ignore or weights or time or group or (task, mode) != ("auto", "auto"):
             raise ConfigError("--add: goes with --out alone; table, target and settings are those of the run")
-        return add_to_run(out, add)
+        add_to_run(out, add)
+        return
     if table is None or not target:
         hint = " before --target" if target and Path(target[-1]).is_file() else ""
         raise ConfigError(f"fit: name the table{hint}" if table is None else "fit: --target is missing")
@@ -82,8 +83,8 @@ def fit(
     from regard.tables.fit_settings import FitSettings
     from regard.tables.fitting import fit_problems
     from regard.tables.persist.save import save
-    from regard.tables.several_targets import read_problems
     from regard.tables.rendering import columns_grid, scores_line
+    from regard.tables.several_targets import read_problems
 
     RunFolder(out).check_free(overwrite=overwrite)
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None, time, group)

@@ -16,6 +16,7 @@ from torch import Tensor
 from regard.core.errors import ConfigError, did_you_mean
 from regard.models.in_context import InContextModel
 from regard.tables.attribution import shapley_values
+from regard.tables.drift import Drift, find_drift
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
 from regard.tables.encode.sample_weight import repeat_rows
@@ -193,6 +194,12 @@ class TableEstimator(BaseEstimator):
         with threads(self.n_jobs):
             add_rows(self, encode_addition(self, X, y))
         return self
+
+    def drift(self, X: Any) -> Drift:
+        """How unlike the training rows the rows of `X` are: whether a classifier can tell them apart, and by what."""
+        check_is_fitted(self)
+        with threads(self.n_jobs), torch.random.fork_rng(devices=[]):
+            return find_drift(self, X)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, for `regard.load` and the command line. It contains the training rows."""

@@ -1,4 +1,4 @@
-"""A run with added rows: the folder is replaced whole or not at all, and says which rows were added and what they gained.
+"""A run with added rows: the folder is replaced whole or not at all, and says what was added and what it gained.
 
 The new run is written beside the old one, and then takes its name.
 """
