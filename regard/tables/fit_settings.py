@@ -37,6 +37,7 @@ class FitSettings:
             mode=self.mode, time_limit=self.time_limit, random_state=self.seed, kinds=kinds, weights=self.weights
         )
 
-    def feature_kinds(self, problem: Problem) -> dict[str, str]:
-        """`kinds` without that of the target."""
-        return {name: kind for name, kind in (self.kinds or {}).items() if name != problem.target.name}
+    def feature_kinds(self, *problems: Problem) -> dict[str, str]:
+        """`kinds` without those of the targets."""
+        targets = [problem.target.name for problem in problems]
+        return {name: kind for name, kind in (self.kinds or {}).items() if name not in targets}

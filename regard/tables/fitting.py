@@ -3,7 +3,7 @@
 import logging
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from regard.tables.fit_settings import FitSettings
 from regard.tables.leaks import HeldOut
 from regard.tables.problem import Problem
 from regard.tables.scores import score
+from regard.tables.several_targets import join_targets, single_target
 from regard.tables.splits import Split, check_split, sample, split_rows
 
 MIN_ROWS_TO_SCORE = 20  # with fewer, a score would be noise
@@ -27,18 +28,28 @@ logger = logging.getLogger(__name__)
 
 def fit_problem(problem: Problem, settings: FitSettings) -> tuple[NPTClassifier | NPTRegressor, dict[str, float]]:
     """An estimator of all rows, and the scores of one fitted without the held-out rows."""
+    return fit_problems([problem], settings)
+
+
+def fit_problems(
+    problems: Sequence[Problem], settings: FitSettings
+) -> tuple[NPTClassifier | NPTRegressor, dict[str, float]]:
+    """The same for several targets of the same rows; their scores are prefixed by name."""
     began = time.monotonic()
+    problem = problems[0]
     check_split(problem, settings)
     split = split_rows(problem, settings) if len(problem.target) >= MIN_ROWS_TO_SCORE else None
     if settings.group is not None:
         problem = replace(problem, features=problem.features.drop(columns=settings.group))
-    scores = {} if split is None else _held_out_scores(problem, settings, split)
+    settings = replace(settings, kinds=settings.feature_kinds(*problems))
+    problems = [replace(one, features=problem.features) for one in problems]
+    scores = {} if split is None else _held_out_scores(problems, settings, split)
     left = settings.time_limit - (time.monotonic() - began)
     logger.info("fitting all %s rows (%s)", f"{len(problem.target):,}", settings.mode)
     estimator = replace(settings, time_limit=max(left, 0.01 * settings.time_limit)).estimator(problem)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        estimator.fit(problem.features, problem.target)
+        estimator.fit(problem.features, join_targets(problems))
     for warning in caught:
         logger.warning("note: %s", warning.message)
     estimator.set_params(time_limit=settings.time_limit)
@@ -46,23 +57,40 @@ def fit_problem(problem: Problem, settings: FitSettings) -> tuple[NPTClassifier 
     return estimator, scores
 
 
-def _held_out_scores(problem: Problem, settings: FitSettings, split: Split) -> dict[str, float]:
+def _held_out_scores(problems: Sequence[Problem], settings: FitSettings, split: Split) -> dict[str, float]:
     train, held_out = split.train, split.held_out
     logger.info("fitting %s rows, to score on %s held-out rows%s", f"{len(train):,}", f"{len(held_out):,}", split.how)
     brief = replace(settings, time_limit=SCORE_TIME * settings.time_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the final fit warns again
-        estimator = brief.estimator(problem).fit(problem.features.iloc[train], problem.target.iloc[train])
+        features, target = problems[0].features.iloc[train], join_targets(problems).iloc[train]
+        estimator = brief.estimator(problems[0]).fit(features, target)
+    if len(problems) == 1:
+        return _check_target(problems[0], settings, split, estimator)
+    by_target = {
+        problem.target.name: _check_target(
+            problem, settings, split, single_target(estimator, number), f"{problem.target.name!r}: "
+        )
+        for number, problem in enumerate(problems)
+    }
+    return {f"{name}.{metric}": value for name, scores in by_target.items() for metric, value in scores.items()}
+
+
+def _check_target(
+    problem: Problem, settings: FitSettings, split: Split, estimator: NPTClassifier | NPTRegressor, about: str = ""
+) -> dict[str, float]:
+    """The scores of one target, and notes on what they may hide."""
+    train, held_out = split.train, split.held_out
     scores = score(estimator, problem.features.iloc[held_out], problem.target.iloc[held_out])
     if not _beats_baseline(scores, problem, train, held_out):
         baseline = "the class frequencies" if problem.classifies else "the mean"
         logger.warning(
-            "note: held-out rows are predicted no better than by %s; try more rows or --time-limit", baseline
+            "note: %sheld-out rows are predicted no better than by %s; try more rows or --time-limit", about, baseline
         )
     some = sample(held_out, MAX_ROWS_OF_CAUTIONS)
     result = HeldOut(estimator, problem.features.iloc[some], problem.target.iloc[some], scores)
     for line in cautions(problem, settings, split, result):
-        logger.warning("note: %s", line)
+        logger.warning("note: %s%s", about, line)
     return scores
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -62,6 +63,25 @@ def read_problem(
     if cells.nunique() == 1:
         raise UserError(f"{path}: {target!r} is {as_label(cells[0])!r} in every row, so there is nothing to predict")
     return Problem(features[known], cells, np.flatnonzero(known), int((~known).sum()), classifies, reason)
+
+
+def read_known_rows(path: Path, targets: Sequence[str | None]) -> tuple[pd.DataFrame, Any, int]:
+    """Features and targets of the rows of another file that have all targets, and how many have not.
+
+    Both are indexed by the row in the file; one target is a series, several are a frame.
+    """
+    frame = read_table(path)
+    for name in targets:
+        if name is None:
+            raise UserError("the target had no name in fit, so it cannot be found in a file; use add in Python")
+        if name not in frame:
+            raise UserError(f"{path}: has no column {name!r}, the target; {nearest(name, list(frame))}")
+    frame.index.name = ROW  # so that errors name the row in the file
+    known = frame[list(targets)].notna().all(axis=1)
+    if not known.any():
+        raise UserError(f"{path}: {' and '.join(map(repr, targets))}: no row has a target")
+    chosen = targets[0] if len(targets) == 1 else list(targets)
+    return frame[known].drop(columns=list(targets)), frame.loc[known, chosen], int((~known).sum())
 
 
 def _infer_task(path: object, cells: pd.Series, task: Task, kind: str | None) -> tuple[bool, str]:

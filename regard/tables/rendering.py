@@ -1,7 +1,7 @@
 """Rendering for the terminal: columns, evidence, comparisons and saved tables."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +50,16 @@ def columns_grid(columns: Columns, most: int = 40) -> RenderableType:
     return Group(shown, f"and {len(rows) - most:,} more") if len(rows) > most else shown
 
 
-def scores_line(scores: dict[str, Any]) -> str:
-    return ", ".join(f"{NAMES[name]} {_number(value)}" for name, value in scores.items() if name in NAMES)
+def scores_line(scores: Mapping[str, Any]) -> str:
+    """Scores by name; those of several targets, which are prefixed by their names, one after the other."""
+    targets: dict[str, list[str]] = {}
+    for name, value in scores.items():
+        target, _, metric = name.rpartition(".")
+        if metric in NAMES:
+            targets.setdefault(target, []).append(f"{NAMES[metric]} {_number(value)}")
+    return "; ".join(
+        f"{target}: {', '.join(parts)}" if target else ", ".join(parts) for target, parts in targets.items()
+    )
 
 
 def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[RenderableType]:
@@ -168,6 +176,9 @@ def describe(path: Path, estimator: NPTClassifier | NPTRegressor | NPTImputer) -
         lines = [f"{path}: {kind} of {_targets(estimator)}, mode {estimator.mode}, {rows:,} training rows"]
         if config.get("scores"):
             lines.append(f"on held-out rows: {scores_line(config['scores'])}")
+        for one in config.get("added", []):
+            scores = f": {scores_line(one['before'])}; with the other ones added {scores_line(one['after'])}"
+            lines.append(f"added: {one['rows']:,} rows of {one['table']}{scores if one['before'] else ''}")
     heads = ("name", "kind", "filled", "holds")
     cells = [heads, *estimator.columns_.table()]
     widths = [max(len(row[place]) for row in cells) for place in range(3)]

@@ -23,7 +23,9 @@ from regard.data.tables.chunks import Chunk
 from regard.data.tables.csv_text import table_text
 from regard.data.tables.files import check_written, table_chunks, write_frames, write_table
 from regard.data.tables.source import TableSource, as_source
+from regard.tables.beyond_range import beyond_range
 from regard.tables.data_checks import check_new_data
+from regard.tables.drift import note_drift
 from regard.tables.encode.cells import ROW
 from regard.tables.encode.frames import errors_in
 from regard.tables.estimators.classifier import NPTClassifier
@@ -96,11 +98,13 @@ class FilePredictions:
             frame = frame.set_axis(
                 pd.RangeIndex(start, start + len(frame), name=ROW)
             )  # errors name the row in the file
-            for line in check_new_data(self.estimator.columns_, frame):
+            for line in (*check_new_data(self.estimator.columns_, frame), *beyond_range(self.estimator, frame)):
                 if (column := line.split(": ")[0]) not in noted:
                     noted.add(column)
                     logger.warning("note: %s", f"from row {start:,} on: {line}" if start else line)
             check_columns(self.copied, list(frame))
+            if not start and (line := note_drift(self.estimator, frame)):
+                logger.warning("note: %s: %s", self.table, line)
             predicted = prediction_table(self.estimator, frame, self.quantiles, self.threshold)
         if self.copied:
             predicted = join_columns(chunk.cells(tuple(dict.fromkeys(self.copied))), predicted)
@@ -115,6 +119,7 @@ class FilePredictions:
             str(self.copied),
             str(self.quantiles),
             str(self.threshold),
+            str(self.estimator.target_names_),
         ]
         return hashlib.sha256("\n".join(words).encode()).hexdigest()
 

@@ -4,17 +4,20 @@ import logging
 from pathlib import Path
 
 from regard.cli.app import app
+from regard.cli.tables.add import add_to_run
 from regard.cli.tables.options import Kinds, Mode, Task, log_target, read_kinds
+from regard.core.errors import ConfigError
 
 logger = logging.getLogger("regard.tables")
 
 
 @app.command
 def fit(
-    tables: tuple[Path, ...],
+    tables: tuple[Path, ...] = (),
     *,
-    target: str,
+    target: tuple[str, ...] = (),
     out: Path,
+    add: Path | None = None,
     time_limit: float = 60.0,
     task: Task = "auto",
     mode: Mode = "auto",
@@ -27,7 +30,7 @@ def fit(
     seed: int = 0,
     overwrite: bool = False,
 ) -> None:
-    """Fit a model that predicts one column of a table from the others, for `regard predict`.
+    """Fit a model that predicts a column of a table from the others, for `regard predict`; or add rows to one.
 
     Parameters
     ----------
@@ -35,9 +38,11 @@ def fit(
         CSV, TSV, Parquet, JSON, .xlsx, .ods, SQLite or DuckDB; FILE::NAME is a sheet or table in the file, - is
         standard input. Several files with the same columns are one table. Empty cells are missing values.
     target
-        Name of the column to predict.
+        Name of the column to predict; or of several, all classes or all numbers.
     out
         Run folder to write. It contains the rows of the table, which predictions attend to.
+    add
+        A table whose rows are added to the run in the folder: predictions then attend to them too. Nothing is trained.
     time_limit
         Seconds to fit, at most.
     task
@@ -63,6 +68,14 @@ def fit(
     overwrite
         Replace an existing run in the folder.
     """
+    if add is not None:
+        if tables or target or kinds or ignore or weights or time or group or (task, mode) != ("auto", "auto"):
+            raise ConfigError("--add: goes with --out alone; table, target and settings are those of the run")
+        add_to_run(out, add)
+        return
+    if not tables or not target:
+        hint = " before --target" if target and Path(target[-1]).is_file() else ""
+        raise ConfigError(f"fit: name the table{hint}" if not tables else "fit: --target is missing")
     from shlex import join, quote
 
     from rich.console import Console
@@ -73,24 +86,24 @@ def fit(
     from regard.tables.encode.columns import Columns
     from regard.tables.encode.frames import errors_in
     from regard.tables.fit_settings import FitSettings
-    from regard.tables.fitting import fit_problem
+    from regard.tables.fitting import fit_problems
     from regard.tables.persist.save import save
-    from regard.tables.problem import read_problem
     from regard.tables.rendering import columns_grid, scores_line
+    from regard.tables.several_targets import read_problems
 
     RunFolder(out).check_free(overwrite=overwrite)
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None, time, group)
     table = read_sources(tables, query)
-    problem = read_problem(table, target, task, settings.kinds, ignore)
+    problems = read_problems(table, target, task, settings.kinds, ignore)
     with errors_in(table):
-        features = problem.features.drop(columns=[group] if group in problem.features else [])
-        columns = Columns.describe(features, settings.feature_kinds(problem))
+        features = problems[0].features.drop(columns=[group] if group in problems[0].features else [])
+        columns = Columns.describe(features, settings.feature_kinds(*problems))
     console = Console(highlight=False, soft_wrap=True)
     console.print(columns_grid(columns))
     for line in check_training_data(columns, features):
         logger.warning("note: %s", line)
-    log_target(problem)
-    estimator, scores = fit_problem(problem, settings)
+    log_target(*problems)
+    estimator, scores = fit_problems(problems, settings)
     extra = {"table": str(tables[0]) if len(tables) == 1 else join(map(str, tables)), "scores": scores}
     save(estimator, out, overwrite=overwrite, extra=extra | ({"query": query} if query else {}))
     if scores:

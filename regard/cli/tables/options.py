@@ -17,13 +17,14 @@ Kinds = Annotated[tuple[str, ...], Parameter(name="--kind")]
 logger = logging.getLogger("regard.tables")
 
 
-def log_target(problem: "Problem") -> None:
-    """Say how the target is read."""
-    if problem.dropped:
-        rows = "1 row has" if problem.dropped == 1 else f"{problem.dropped:,} rows have"
-        logger.warning("note: %s no %r: dropped", rows, problem.target.name)
-    task = "classification" if problem.classifies else "regression"
-    logger.info("%s: %s (%s)", problem.target.name, task, problem.reason)
+def log_target(*problems: "Problem") -> None:
+    """Say how the target, or each of several, is read."""
+    dropped, names = problems[0].dropped, " or no ".join(repr(one.target.name) for one in problems)
+    if dropped:
+        logger.warning("note: %s no %s: dropped", "1 row has" if dropped == 1 else f"{dropped:,} rows have", names)
+    for problem in problems:
+        task = "classification" if problem.classifies else "regression"
+        logger.info("%s: %s (%s)", problem.target.name, task, problem.reason)
 
 
 def read_kinds(words: tuple[str, ...]) -> dict[str, str]:

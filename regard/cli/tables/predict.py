@@ -2,8 +2,13 @@
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regard.cli.app import app
+
+if TYPE_CHECKING:
+    from regard.data.tables.source import TableSource
+    from regard.tables.persist.load import Estimator
 
 logger = logging.getLogger("regard.tables")
 
@@ -18,6 +23,7 @@ def predict(
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),
     threshold: float | None = None,
     query: str = "",
+    target: str | None = None,
 ) -> None:
     """Predict the target of each row of a table.
 
@@ -39,6 +45,9 @@ def predict(
         Of two classes, predict the one with fewer training rows from this probability on, instead of one half.
     query
         SQL select on a SQLite or DuckDB file, which is opened read-only.
+    target
+        Predict this column of the training rows instead, by the pre-trained network from the columns that the table
+        has; the target of the run is one of them where the table holds it.
     """
     from regard.data.tables.files import check_written
     from regard.data.tables.source import read_source
@@ -49,12 +58,29 @@ def predict(
 
     if out is not None:
         check_written(out)
-    estimator = load_table(run)
+    estimator, source = load_table(run), read_source(table, query)
+    if target is not None:
+        estimator = estimator_of(target, estimator, source)
     check_levels(quantiles)
     check_threshold(estimator, threshold)
-    predictions = FilePredictions(estimator, read_source(table, query), keep, quantiles, threshold)
+    predictions = FilePredictions(estimator, source, keep, quantiles, threshold)
     if out is None:
         for text in predictions.texts():
             print(text, end="")
     else:
         logger.info("wrote %s: %s rows", out, f"{predictions.write(out, run):,}")
+
+
+def estimator_of(target: str, estimator: "Estimator", table: "TableSource") -> "Estimator":
+    """An estimator of another column of the training rows, from the columns of this table."""
+    from regard.data.tables.files import table_chunks
+    from regard.tables.any_column import retarget
+    from regard.tables.encode.frames import errors_in
+
+    if target in estimator.target_names_ and not estimator.multi_output_:
+        return estimator
+    with errors_in(table):
+        other = retarget(estimator, target, next(table_chunks(table)).frame())
+    names = ", ".join(str(name) for name in other.feature_names_in_)
+    logger.info("%s: predicted from %s, with %s training rows", target, names, f"{len(other.rows_):,}")
+    return other

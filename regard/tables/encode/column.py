@@ -41,6 +41,7 @@ class Column:
     has_time: bool = False  # whether dates have a time of day
     timezone: str = ""  # of the dates
     repeats: bool = False  # whether texts repeat, and are categories too
+    ranks: tuple[float, ...] = ()  # the number of each text, if some were added after the fit; else 0, 1, 2, …
     encoder: TextEncoder | None = field(default=None, compare=False)  # of text
 
     @classmethod
@@ -53,10 +54,10 @@ class Column:
         if kind == "text":
             texts = as_texts(cells.dropna())
             shown = sort_texts(texts)
-            return cls(name, kind, shown, filled, _some(shown), repeats=len(shown) <= REPEATS * len(texts))
+            return cls(name, kind, shown, filled, some_of(shown), repeats=len(shown) <= REPEATS * len(texts))
         if kind == "category":
             categories = read_categories(cells)
-            return cls(name, kind, categories, filled, summary=_some(categories))
+            return cls(name, kind, categories, filled, summary=some_of(categories))
         if kind == "number":
             numbers = read_numbers(cells)
             return cls(name, kind, filled=filled, summary=f"{np.nanmin(numbers):.6g} to {np.nanmax(numbers):.6g}")
@@ -102,7 +103,7 @@ class Column:
     def _spread(self, known: np.ndarray, texts: list[str], numbers: np.ndarray) -> Parts:
         """The numbers of the filled cells of text, missing in between."""
         parts = np.full((len(known), 1 + numbers.shape[1]), np.nan)
-        parts[known, 0] = text_positions(texts, self.categories, self.repeats)  # type: ignore[arg-type]
+        parts[known, 0] = text_positions(texts, self.categories, self.repeats, self.ranks)  # type: ignore[arg-type]
         parts[known, 1:] = numbers
         names = [self.name, *(f"{self.name} words {number + 1}" for number in range(numbers.shape[1]))]
         return dict(zip(names, parts.T, strict=True))
@@ -119,6 +120,15 @@ class Column:
         """For each of these numbers, whether it is the code of a category."""
         return [self.kind == "category" or self.repeats, *[False] * (self.width - 1)]
 
+    @property
+    def labels(self) -> dict[float, Label]:
+        """The category or text of each number; texts so near each other that they share one are not told apart."""
+        ranks = np.asarray(self.ranks, np.float32).tolist() if self.ranks else range(len(self.categories))
+        labels: dict[float, Label] = {}
+        for rank, label in zip(ranks, self.categories, strict=True):
+            labels[rank] = "?" if rank in labels else label
+        return labels
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON stores it, without the encoder of text, which is arrays."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "encoder"}
@@ -129,9 +139,8 @@ class Column:
         known = ~np.isnan(first)
         cells = np.full(len(first), None, dtype=object)
         if self.kind in ("category", "text"):
-            seen = known & (first == first.round()) & (first >= 0) & (first < len(self.categories))
-            cells[known] = "?"
-            cells[seen] = [self.categories[int(code)] for code in first[seen]]
+            labels = self.labels
+            cells[known] = [labels.get(float(code), "?") for code in first[known]]
         elif self.kind == "date":
             days = first.astype(np.float64)
             if self.has_time:  # days since 1970 have a precision of minutes in float32; the time of day is exact
@@ -170,6 +179,6 @@ def _empty(cells: pd.Series, dtype: str) -> pd.Series:
     return pd.Series(np.nan, index=cells.index, dtype="float64").astype(dtype)
 
 
-def _some(categories: tuple[Label, ...], most: int = 5) -> str:
+def some_of(categories: tuple[Label, ...], most: int = 5) -> str:
     shown = ", ".join(str(category)[:30] for category in categories[:most])
     return shown if len(categories) <= most else f"{shown} and {len(categories) - most:,} more"

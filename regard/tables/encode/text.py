@@ -5,6 +5,7 @@ target itself. A training row is predicted without its own target, as every late
 a copy of the target in training, and noise afterwards. Without a target, the projection is a truncated SVD.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -120,18 +121,50 @@ def sort_texts(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({text[:SHOWN] for text in texts}, key=_by_length))
 
 
-def text_positions(texts: Sequence[str], known: Sequence[str], repeats: bool) -> Float[np.ndarray, " text"]:
+def text_positions(
+    texts: Sequence[str], known: Sequence[str], repeats: bool, ranks: Sequence[float] = ()
+) -> Float[np.ndarray, " text"]:
     """Where each text stands among the known ones: its length, in ranks, from which a known text can be told again.
 
     A text that is not among them stands between two; or, if texts repeat and are categories, has the code after the
     last.
     """
+    ranks = ranks or range(len(known))
     positions = np.empty(len(texts))
     for row, text in enumerate(text[:SHOWN] for text in texts):
         place = bisect_left(known, _by_length(text), key=_by_length)
         seen = place < len(known) and known[place] == text
-        positions[row] = place if seen else len(known) if repeats else place - 0.5
+        positions[row] = ranks[place] if seen else len(known) if repeats else sum(_gap(ranks, place)) / 2
     return positions
+
+
+def add_texts(
+    texts: Sequence[str], known: Sequence[str], repeats: bool, ranks: Sequence[float] = ()
+) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """The known texts with more of them, and their ranks, which stay as they were.
+
+    A new text stands between its neighbours, or has the next code. What has learned from ranks can go on with them.
+    """
+    ranks = list(ranks or range(len(known)))
+    gaps: dict[int, list[str]] = {}
+    joined = dict(zip(known, ranks, strict=True))
+    for text in sort_texts(texts):
+        if text not in joined:
+            gaps.setdefault(bisect_left(known, _by_length(text), key=_by_length), []).append(text)
+    for place, new in gaps.items():
+        low, high = _gap(ranks, place)
+        for number, text in enumerate(new):
+            joined[text] = len(joined) if repeats else low + (high - low) * (number + 1) / (len(new) + 1)
+    every = sort_texts(list(joined))
+    return every, tuple(joined[text] for text in every)
+
+
+def _gap(ranks: Sequence[float], place: int) -> tuple[float, float]:
+    """The ranks between which a text at this place stands."""
+    if not len(ranks):
+        return -1, 0
+    low = ranks[place - 1] if place else math.ceil(ranks[0]) - 1
+    return low, ranks[place] if place < len(ranks) else math.floor(ranks[-1]) + 1
 
 
 def _by_length(text: str) -> tuple[int, str]:

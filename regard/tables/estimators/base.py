@@ -16,6 +16,7 @@ from torch import Tensor
 from regard.core.errors import ConfigError, did_you_mean
 from regard.models.in_context import InContextModel
 from regard.tables.attribution import shapley_values
+from regard.tables.drift import Drift, find_drift
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
 from regard.tables.encode.sample_weight import repeat_rows
@@ -180,6 +181,25 @@ class TableEstimator(BaseEstimator):
             raise ConfigError(f"transductive: only mode 'scratch' learns from rows without a target, not {self.mode!r}")
         if self.weights is not None and self.mode == "scratch":
             raise ConfigError("weights: mode 'scratch' does not use any; choose another mode")
+
+    def add(self, X: Any, y: Any) -> "TableEstimator":
+        """Add training rows without training: predictions attend to them from now on.
+
+        `X` and `y` are as in `fit`, with the same columns and no new classes; new categories are fine. Rows count on
+        from the last one. Trained networks and trees stay as they are. Returns the estimator.
+        """
+        from regard.tables.adding import add_rows, encode_addition
+
+        check_is_fitted(self)
+        with threads(self.n_jobs):
+            add_rows(self, encode_addition(self, X, y))
+        return self
+
+    def drift(self, X: Any) -> Drift:
+        """How unlike the training rows the rows of `X` are: whether a classifier can tell them apart, and by what."""
+        check_is_fitted(self)
+        with threads(self.n_jobs), torch.random.fork_rng(devices=[]):
+            return find_drift(self, X)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, for `regard.load` and the command line. It contains the training rows."""

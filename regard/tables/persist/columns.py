@@ -69,6 +69,7 @@ def _read_column(section: Section) -> Column:
         has_time=section.boolean("has_time"),
         timezone=section.text("timezone", 100),
         repeats=section.boolean("repeats"),
+        ranks=_read_ranks(section),
     )
     section.done()
     labelled = kind in ("category", "text")
@@ -76,8 +77,8 @@ def _read_column(section: Section) -> Column:
         raise section.error("categories", f"must {'not ' if labelled else ''}be empty in a column of {kind}")
     if kind == "text":
         _check_texts(section, column)
-    elif column.repeats:
-        raise section.error("repeats", "is for text")
+    elif column.repeats or column.ranks:
+        raise section.error("repeats", "and ranks are for text")
     if kind != "date" and (column.has_time or column.timezone):
         raise section.error("has_time", "and timezone are for dates")
     if column.timezone:
@@ -88,7 +89,14 @@ def _read_column(section: Section) -> Column:
     return column
 
 
+def _read_ranks(section: Section) -> tuple[float, ...]:
+    items = section.items("ranks", default=[])
+    return tuple(section.as_number(f"ranks[{number}]", item, -1, 2**31) for number, item in enumerate(items))
+
+
 def _check_texts(section: Section, column: Column) -> None:
+    if column.ranks and len(column.ranks) != len(column.categories):
+        raise section.error("ranks", f"must have {len(column.categories)} items, not {len(column.ranks)}")
     for number, text in enumerate(column.categories):
         if not isinstance(text, str) or len(text) > SHOWN:
             raise section.error(f"categories[{number}]", f"must be text of at most {SHOWN} characters")
@@ -147,7 +155,7 @@ def check_cells(table: Tensors, columns: Columns) -> Tensor:
 
 
 def _check_positions(table: Tensors, column: Column, positions: Tensor) -> None:
-    """Training rows hold texts that are known: whole positions among them."""
+    """Training rows hold texts that are known."""
     known = positions[~positions.isnan()]
-    if ((known < 0) | (known >= max(1, len(column.categories))) | (known != known.round())).any():
+    if not torch.isin(known, torch.tensor(list(column.labels), dtype=known.dtype)).all():
         raise table.error("values", f"column {shown(column.name)} holds positions of no text")

@@ -21,6 +21,7 @@ from regard.tables.estimators.base import Mode
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.persist.additions import read_added, read_numbers
 from regard.tables.persist.columns import check_cells, read_columns, read_encoders
 from regard.tables.persist.predictors import MAX_MEMBERS, MAX_SEED, Estimator, build_model, read_predictor
 from regard.tables.persist.schema import Section, Tensors, shown
@@ -53,7 +54,8 @@ def load(path: Path) -> Estimator | NPTImputer:
     config.optional_text("command", default=None)
     config.optional_text("table", default=None)
     config.optional_text("query", default=None)
-    read_scores(config)
+    read_numbers(config, "scores")
+    read_added(config)
     columns, labels = read_columns(path / COLUMNS, imputer=kind == "NPTImputer")
     table = Tensors(path / TABLE, _load_tensors(path / TABLE))
     columns = read_encoders(table, columns)
@@ -66,16 +68,6 @@ def load(path: Path) -> Estimator | NPTImputer:
     assert isinstance(estimator, Estimator)
     _load_estimator(estimator, config, columns, table, Tensors(path / WEIGHTS, weights))
     return estimator
-
-
-def read_scores(config: Section) -> dict[str, float]:
-    """The scores on held-out rows, if there are any."""
-    scores = config.value("scores", default=None) or {}
-    section = Section(config.file, scores, "scores")
-    for name, value in section.entries():
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise section.error(name, f"must be a number, not {shown(value)}")
-    return {name: float(value) for name, value in section.entries()}
 
 
 def _load_tensors(path: Path) -> dict[str, Tensor]:

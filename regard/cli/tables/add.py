@@ -1,0 +1,50 @@
+"""`regard fit --add`: rows that are added to a run."""
+
+import logging
+from pathlib import Path
+
+logger = logging.getLogger("regard.tables")
+
+
+def add_to_run(run: Path, table: Path) -> None:
+    """Add the rows of a table to a run, which is replaced whole; print what they gain."""
+    from shlex import quote
+
+    import torch
+    from rich.console import Console
+
+    from regard.loading import load_table
+    from regard.store import CONFIG, RunFolder, read_config
+    from regard.tables.added_scores import MIN_ROWS, added_scores
+    from regard.tables.adding import add_rows, encode_addition, next_row
+    from regard.tables.encode.frames import errors_in
+    from regard.tables.encode.growth import new_categories
+    from regard.tables.persist.additions import AddedRows, read_added, save_added
+    from regard.tables.persist.schema import Section
+    from regard.tables.problem import read_known_rows
+    from regard.tables.rendering import scores_line
+
+    estimator = load_table(run)
+    RunFolder(run).check_free(overwrite=True)
+    features, targets, dropped = read_known_rows(table, estimator.target_names_)
+    if dropped:
+        logger.warning("note: %s without a target: dropped", "1 row" if dropped == 1 else f"{dropped:,} rows")
+    with errors_in(table):
+        addition = encode_addition(estimator, features, targets)
+    for name, new in new_categories(estimator.columns_, addition.columns):
+        shown = ", ".join(repr(str(value)[:30]) for value in new[:3]) + (", …" if len(new) > 3 else "")
+        logger.info("%r: new categories: %s", name, shown)
+    before, after = added_scores(estimator, addition)
+    first = next_row(estimator)
+    add_rows(estimator, addition, torch.from_numpy(first + features.index.to_numpy()))
+    added = AddedRows(str(table), len(features), first, before, after)
+    save_added(estimator, run, [*read_added(Section(run / CONFIG, read_config(run))), added])
+    console = Console(highlight=False, soft_wrap=True)
+    if before:
+        console.print(f"new rows, by the run as it was:          {scores_line(before)}", markup=False)
+        console.print(f"new rows, with the other new rows added: {scores_line(after)}", markup=False)
+    else:
+        logger.info("fewer than %s new rows: they are not scored", MIN_ROWS)
+    total = f"{len(estimator.rows_.unique()):,}"
+    logger.info("wrote %s: %s rows added, %s in all; row 0 of %s is row %s", run, len(features), total, table, first)
+    logger.info("next: regard predict %s NEW.csv --out predictions.csv", quote(str(run)))
