@@ -1,0 +1,72 @@
+"""Baselines of a report: a constant, a linear model and histogram boosting, fitted to the training rows of each fold."""
+
+import logging
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+from regard.tables.baselines import Baseline, histogram_boosting, linear
+from regard.tables.encode.cells import Cells
+from regard.tables.report.held_out import Fold, HeldOutRows
+
+MAX_BOOSTED_CLASSES = 30  # every class has trees of its own
+BOOSTING = "histogram boosting"
+Predict = Callable[[Fold, np.ndarray, int], np.ndarray]
+
+logger = logging.getLogger(__name__)
+
+
+def predict_baselines(rows: HeldOutRows) -> dict[str, Float[np.ndarray, "row prediction"] | str]:
+    """Class probabilities, or one column of numbers, by name; a model that failed has its error instead."""
+    models: dict[str, Predict] = {constant_name(rows): _constant, "linear": _fitted(linear)}
+    if rows.classes <= MAX_BOOSTED_CLASSES:
+        models[BOOSTING] = _fitted(histogram_boosting)
+    predictions: dict[str, np.ndarray | str] = {}
+    for name, predict in models.items():
+        logger.info("report: %s, for comparison", name)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                predictions[name] = _predict(rows, predict)
+        except Exception as error:  # a failing baseline is a result; the report goes on
+            predictions[name] = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+    return predictions
+
+
+def constant_name(rows: HeldOutRows) -> str:
+    return "class frequencies" if rows.classes else "mean"
+
+
+def _predict(rows: HeldOutRows, predict: Predict) -> np.ndarray:
+    output = np.zeros((len(rows.truth), max(1, rows.classes)))
+    for number, fold in enumerate(rows.folds):
+        mine = rows.fold_of == number
+        if mine.any():
+            output[mine] = predict(fold, rows.values.numpy()[mine], rows.classes)
+    return output
+
+
+def _constant(fold: Fold, values: np.ndarray, classes: int) -> np.ndarray:
+    target = fold.table.target.double().numpy()
+    if not classes:
+        return np.full((len(values), 1), target.mean())
+    return np.tile(np.bincount(target.astype(int), minlength=classes) / len(target), (len(values), 1))
+
+
+def _fitted(baseline: Baseline) -> Predict:
+    def predict(fold: Fold, values: np.ndarray, classes: int) -> np.ndarray:
+        known, category = fold.table.values.numpy(), fold.table.category.numpy()
+        filled = ~np.isnan(known).all(0)  # some baselines refuse empty columns
+        known, category, values = known[:, filled], category[filled], values[:, filled]
+        cells = Cells(known, category, tuple(map(str, range(known.shape[1]))))
+        model, target = baseline(cells, classes > 0, 0), fold.table.target.double().numpy()
+        if not classes:
+            return np.asarray(model.fit(known, target).predict(values), dtype=np.float64)[:, None]
+        seen, codes = np.unique(target.astype(int), return_inverse=True)
+        output = np.zeros((len(values), classes))
+        output[:, seen] = model.fit(known, codes).predict_proba(values)
+        return output
+
+    return predict

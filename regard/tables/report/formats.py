@@ -1,0 +1,42 @@
+"""Numbers and cells as a reader wants them: few digits, thousands apart, a dash where nothing is."""
+
+import math
+from typing import Any
+
+from regard.tables.encode.cells import as_label, is_missing
+from regard.tables.report.results import Interval
+
+NONE = "–"
+MAX_CELL = 60  # characters
+
+
+def number_text(value: float, digits: int = 4) -> str:
+    """So many significant digits, without an exponent if that is readable."""
+    if not math.isfinite(value):
+        return NONE
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if not -4 <= size < 12:
+        return f"{value:.{digits - 1}e}".replace("-", "−").replace("e+", "e").replace("e−0", "e−")
+    places = max(0, digits - 1 - size)
+    return f"{value:,.{places}f}".replace("-", "−")
+
+
+def percent(value: float, places: int = 0) -> str:
+    return f"{100 * value:.{places}f} %" if math.isfinite(value) else NONE
+
+
+def interval_text(one: Interval, digits: int = 3) -> str:
+    """The ends of an interval."""
+    if not (math.isfinite(one.low) and math.isfinite(one.high)):
+        return ""
+    return f"{number_text(one.low, digits)} to {number_text(one.high, digits)}"
+
+
+def cell_text(cell: Any) -> str:
+    """A cell of a table in one line."""
+    if is_missing(cell):
+        return NONE
+    words = f"{cell:.6g}" if isinstance(cell, float) else " ".join(str(as_label(cell)).split())
+    return words if len(words) <= MAX_CELL else words[: MAX_CELL - 1] + "…"
