@@ -1,4 +1,4 @@
-"""Baselines of a report: a constant, a linear model and histogram boosting, fitted to the training rows of each fold."""
+"""Baselines of a report: a constant, a linear model and histogram boosting, fitted to the same rows as the model."""
 
 import logging
 import warnings
@@ -20,10 +20,10 @@ logger = logging.getLogger(__name__)
 
 def predict_baselines(rows: HeldOutRows) -> dict[str, Float[np.ndarray, "row prediction"] | str]:
     """Class probabilities, or one column of numbers, by name; a model that failed has its error instead."""
-    models: dict[str, Predict] = {constant_name(rows): _constant, "linear": _fitted(linear)}
+    predictions: dict[str, np.ndarray | str] = {constant_name(rows): _constant(rows)}
+    models = {"linear": _fitted(linear)}
     if rows.classes <= MAX_BOOSTED_CLASSES:
         models[BOOSTING] = _fitted(histogram_boosting)
-    predictions: dict[str, np.ndarray | str] = {}
     for name, predict in models.items():
         logger.info("report: %s, for comparison", name)
         try:
@@ -48,11 +48,14 @@ def _predict(rows: HeldOutRows, predict: Predict) -> np.ndarray:
     return output
 
 
-def _constant(fold: Fold, values: np.ndarray, classes: int) -> np.ndarray:
-    target = fold.table.target.double().numpy()
-    if not classes:
-        return np.full((len(values), 1), target.mean())
-    return np.tile(np.bincount(target.astype(int), minlength=classes) / len(target), (len(values), 1))
+def _constant(rows: HeldOutRows) -> np.ndarray:
+    """The same prediction for every row: if it differed between folds, it would seem to tell rows apart."""
+    targets = [fold.table.target.double().numpy() for fold in rows.folds]
+    if rows.classes:
+        means = [np.bincount(each.astype(int), minlength=rows.classes) / len(each) for each in targets]
+    else:
+        means = [np.array([each.mean()]) for each in targets]
+    return np.tile(np.mean(means, axis=0), (len(rows.truth), 1))
 
 
 def _fitted(baseline: Baseline) -> Predict:

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float
 from regard.tables.predictor import interpolate_quantiles
 from regard.tables.report.results import Coverage, Interval, IntervalCoverage, Reliability, ReliabilityBin
 
-MAX_BINS = 10
-MIN_ROWS_OF_BIN = 15
+MAX_BINS = 8
+MIN_ROWS_OF_BIN = 30
 LEVELS = tuple(level / 20 for level in range(1, 20))
 INTERVALS = (0.5, 0.8, 0.9)  # probabilities of central intervals
 Z = 1.96  # of 95 %

@@ -30,21 +30,27 @@ def measure_dependence(
     numbers = {column.name: number for number, column in enumerate(columns.columns) if column.kind in KINDS}
     chosen = [numbers[name] for name in names if name in numbers][:COLUMNS]
     some = rows.some(max(10, PREDICTIONS // (COLUMNS * POINTS)))
+    grids = {number: _grid(columns, number, known) for number in chosen}
+    grids = {number: grid for number, grid in grids.items() if len(grid[0]) > 1}
+    averages = _average_predictions(some, columns, known, {number: grid for number, (grid, _) in grids.items()})
     results = []
-    for number in chosen:
-        column, positions = columns.columns[number], columns.positions()[number]
-        cells = known[:, positions]
-        grid, counts = _categories(column, cells) if column.kind == "category" else (_points(cells), ())
-        if len(grid) < 2:
-            continue
-        average = outputs.of(_predict_grid(some, positions, cells[grid])).mean(1)
-        shown = list(range(len(outputs.names)))[:MAX_CURVES]
-        curves = tuple((outputs.names[place], tuple(average[:, place].tolist())) for place in shown)
+    for number, (grid, counts) in grids.items():
+        column, cells = columns.columns[number], known[:, columns.positions()[number]]
+        average = outputs.of(averages[number])
+        curves = tuple((name, tuple(each.tolist())) for name, each in zip(outputs.names, average.T, strict=True))
         first = cells[~np.isnan(cells[:, 0]), 0]
         rug = () if column.kind == "category" else tuple(first[sample(np.arange(len(first)), MAX_RUG)].tolist())
         decoded = tuple(column.decode(cells[grid]).tolist())
-        results.append(Dependence(column.name, column.kind, decoded, curves, rug, counts, len(some.truth)))
+        results.append(Dependence(column.name, column.kind, decoded, curves[:MAX_CURVES], rug, counts, len(some.truth)))
     return tuple(results)
+
+
+def _grid(
+    columns: Columns, number: int, known: Float[np.ndarray, "row cell"]
+) -> tuple[Int[np.ndarray, " point"], tuple[int, ...]]:
+    """Training rows whose cells of this column are tried, and how many rows have each category."""
+    column, cells = columns.columns[number], known[:, columns.positions()[number]]
+    return _categories(column, cells) if column.kind == "category" else (_points(cells), ())
 
 
 def _points(cells: Float[np.ndarray, "row part"]) -> Int[np.ndarray, " point"]:
@@ -69,12 +75,20 @@ def _categories(
     return first[most], tuple(counts[most].tolist())
 
 
-def _predict_grid(
-    rows: HeldOutRows, positions: list[int], grid: Float[np.ndarray, "point part"]
-) -> Float[np.ndarray, "point row prediction"]:
-    """Predictions of all rows with each cell of the grid."""
-    count = len(rows.truth)
-    values = rows.values.repeat(len(grid), 1)
-    values[:, positions] = torch.from_numpy(grid).repeat_interleave(count, 0)
-    predicted = rows.take(np.tile(np.arange(count), len(grid))).predict(values)
-    return predicted.reshape(len(grid), count, -1)
+def _average_predictions(
+    rows: HeldOutRows, columns: Columns, known: Float[np.ndarray, "row cell"], grids: dict[int, np.ndarray]
+) -> dict[int, Float[np.ndarray, "point prediction"]]:
+    """The average prediction of all rows with each cell, by column; all at once, as each call has its price."""
+    if not grids:
+        return {}
+    count, parts = len(rows.truth), []
+    for number, grid in grids.items():
+        positions = columns.positions()[number]
+        values = rows.values.repeat(len(grid), 1)
+        values[:, positions] = torch.from_numpy(known[grid][:, positions]).repeat_interleave(count, 0)
+        parts.append(values)
+    values = torch.cat(parts)
+    predicted = rows.take(np.tile(np.arange(count), len(values) // count)).predict(values)
+    averages = predicted.reshape(len(values) // count, count, -1).mean(1)
+    ends = np.cumsum([len(grid) for grid in grids.values()])[:-1]
+    return dict(zip(grids, np.split(averages, ends), strict=True))

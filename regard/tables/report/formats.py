@@ -23,6 +23,19 @@ def number_text(value: float, digits: int = 4) -> str:
     return f"{value:,.{places}f}".replace("-", "−")
 
 
+def score_text(metric: str, value: float) -> str:
+    """A score: fixed places where it lies between 0 and 1, significant digits where it has the unit of the target."""
+    if metric in ("rmse", "mae") or not math.isfinite(value):
+        return number_text(value)
+    return f"{value:.3f}".replace("-", "−")
+
+
+def score_interval(metric: str, one: Interval) -> str:
+    if not (math.isfinite(one.low) and math.isfinite(one.high)):
+        return ""
+    return f"{score_text(metric, one.low)} to {score_text(metric, one.high)}"
+
+
 def percent(value: float, places: int = 0) -> str:
     return f"{100 * value:.{places}f} %" if math.isfinite(value) else NONE
 

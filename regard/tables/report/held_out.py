@@ -74,9 +74,7 @@ class HeldOutRows:
         return (output / output.sum(1, keepdim=True) if self.classes else output).numpy()
 
 
-def file_rows(
-    estimator: Estimator, number: int, values: Float[Tensor, "row cell"], truth: np.ndarray
-) -> HeldOutRows:
+def file_rows(estimator: Estimator, number: int, values: Float[Tensor, "row cell"], truth: np.ndarray) -> HeldOutRows:
     """Rows of another table, for the estimator as it is."""
     table = estimator.tables_[number]
     fold = Fold(estimator.predictors_[number], table, np.arange(len(table.values)))
@@ -143,13 +141,11 @@ def divided_rows(estimator: Estimator, number: int, division: Division) -> HeldO
     """The held-out rows of a division, with a predictor of the estimator's mode fitted for each fold."""
     table, folds = estimator.tables_[number], []
     seconds = fold_seconds(estimator, len(division.train)) or estimator.time_limit
+    models = "a model" if len(division.train) == 1 else f"{len(division.train)} models"
+    logger.info("report: fitting %s to %s rows, without those held out", models, f"{len(division.train[0]):,}")
     with threads(estimator.n_jobs), torch.random.fork_rng(devices=[]):  # leave the caller's random state alone
         model = None if estimator.mode == "scratch" else pretrained_model(estimator.weights)
-        for place, rows in enumerate(division.train):
-            logger.info(
-                "report: fitting %s rows without those held out (%d of %d)", f"{len(rows):,}", place + 1,
-                len(division.train),
-            )  # fmt: skip
+        for rows in division.train:
             known = table.take(torch.from_numpy(rows))
             folds.append(Fold(estimator._fit_predictor(model, known, seconds, None), known, rows))
     rows = np.concatenate(division.held_out)

@@ -39,7 +39,9 @@ def measure_importance(rows: HeldOutRows, columns: Columns, outputs: Outputs, se
         column, cells = columns.columns[number], some.values[:, columns.positions()[number]].numpy()
         change = outputs.of(after[place]) - outputs.of(before)
         direction = describe_direction(column, cells, cells[orders[place]], change, outputs)
-        results.append(ColumnImportance(column.name, column.kind, _growth(some, before, after[place], draws), direction))
+        results.append(
+            ColumnImportance(column.name, column.kind, _growth(some, before, after[place], draws), direction)
+        )
     results.sort(key=lambda one: -one.loss.value)
     metric = "log_loss" if rows.classes else "rmse"
     return Importance(metric, tuple(results), len(numbers) - len(chosen), size, repeats)

@@ -85,9 +85,7 @@ def _held_out_rows(estimator: Estimator, test: TestTable | None) -> tuple[list[H
     count = len(estimator.tables_)
     if test is None:
         division = divide(estimator)
-        held_out = division.describe(
-            estimator.rows_.unique().numel(), fold_seconds(estimator, len(division.train))
-        )
+        held_out = division.describe(estimator.rows_.unique().numel(), fold_seconds(estimator, len(division.train)))
         return [divided_rows(estimator, number, division) for number in range(count)], held_out
     frame = as_frame(test.features)
     known = np.logical_and.reduce([target.notna().to_numpy() for target in test.targets])
@@ -96,9 +94,7 @@ def _held_out_rows(estimator: Estimator, test: TestTable | None) -> tuple[list[H
     chosen = sample(np.flatnonzero(known), MAX_HELD_OUT)
     values = estimator._encode(frame.iloc[chosen])
     some = "the" if len(chosen) == known.sum() else f"a sample of {len(chosen):,} of the"
-    rows = [
-        _file_rows(estimator, number, values, target.iloc[chosen]) for number, target in enumerate(test.targets)
-    ]
+    rows = [_file_rows(estimator, number, values, target.iloc[chosen]) for number, target in enumerate(test.targets)]
     return rows, f"{some} {known.sum():,} rows of {test.name}, predicted by the model fitted to all training rows"
 
 
@@ -139,7 +135,9 @@ def _measure_target(estimator: Estimator, number: int, rows: HeldOutRows, labels
         naive=_naive(rows),
         calibration=_calibration(rows, predicted, names, rare),
         mistakes=confusion(rows.truth, predicted, names) if names else residuals(rows.truth, predicted[:, 0]),
-        detection=detection(rows.truth == rare, predicted[:, rare], names[rare]) if is_rare and rare is not None else None,
+        detection=detection(rows.truth == rare, predicted[:, rare], names[rare])
+        if is_rare and rare is not None
+        else None,
         importance=importance,
         dependence=measure_dependence(rows, estimator.columns_, known, order, outputs),
         influence=measure_influence(estimator, number, rows, labels, order),

@@ -29,7 +29,9 @@ def confusion(truth: np.ndarray, probabilities: Float[np.ndarray, "row class"], 
     wrong = counts * (1 - np.eye(len(names), dtype=int))
     order = np.argsort(-wrong, axis=None, kind="stable")[:MAX_MISTAKES]
     pairs = [(int(place) // len(names), int(place) % len(names)) for place in order]
-    mistakes = tuple((names[true], names[other], int(wrong[true, other])) for true, other in pairs if wrong[true, other])
+    mistakes = tuple(
+        (names[true], names[other], int(wrong[true, other])) for true, other in pairs if wrong[true, other]
+    )
     shown = tuple(tuple(row.tolist()) for row in counts) if len(names) <= MAX_MATRIX else ()
     return Confusion(names, shown, mistakes)
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from regard.tables.report.formats import cell_text, interval_text, number_text, percent
+from regard.tables.report.formats import cell_text, number_text, percent, score_interval, score_text
 from regard.tables.report.markup import note, paragraph, table
 from regard.tables.report.results import Coverage, ModelScores, Results, TargetResults, Training
 from regard.tables.report.sections import (
@@ -19,6 +19,13 @@ from regard.tables.report.sections import (
 from regard.tables.report.style import STYLE
 from regard.tables.scores import NAMES
 
+PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
+MODES = {
+    "in_context": "the pre-trained network reads the table; nothing was trained",
+    "auto": "the pre-trained network, and others trained on this table",
+    "attention": "the pre-trained network, and others trained on this table, without trees",
+    "scratch": "a network trained on this table alone",
+}
 MAX_COLUMNS = 12  # listed at once; the others can be unfolded
 
 
@@ -36,7 +43,8 @@ def render(results: Results) -> str:
 
 def _body(results: Results) -> Iterator[str]:
     several = len(results.targets) > 1
-    yield f'<p class="kicker">Report of {escape(results.source)} · {results.date} · regard {escape(results.version)}</p>'
+    origin = f"Report of {results.source} · {results.date} · regard {results.version}"
+    yield f'<p class="kicker">{escape(origin)}</p>'
     if several:
         yield f"<h1>{len(results.targets)} targets: {escape(', '.join(one.name for one in results.targets))}</h1>"
         yield "".join(paragraph(f"{sentence(one, results.held_out_rows)}") for one in results.targets)
@@ -77,15 +85,15 @@ def sentence(target: TargetResults, rows: int) -> str:
     """The result in one plain sentence, and how it compares."""
     own, naive = target.models[0].scores, target.naive
     if target.classes:
-        share = own["accuracy"]
+        right = percent(own["accuracy"].value, 1)
         return (
-            f"The class is predicted correctly in {percent(share.value, 1)} of {rows:,} rows that the model had not seen; "
-            f"always predicting the most frequent class, it would be {percent(naive, 1)}. {_comparison(target)}"
+            f"{target.name} is predicted correctly for {right} of {rows:,} rows that the model had not seen; always "
+            f"predicting the most frequent class, it would be {percent(naive, 1)}. {_comparison(target)}"
         )
-    better = f", against {number_text(naive, 3)} if the mean were predicted for every row"
+    error = number_text(own["mae"].value, 3)
     return (
-        f"Predictions of {target.name} are off by {number_text(own['mae'].value, 3)} on average on {rows:,} rows that the "
-        f"model had not seen{better}. {_comparison(target)}"
+        f"Predictions of {target.name} are off by {error} on average, on {rows:,} rows that the model had not seen; "
+        f"predicting the mean for every row, it would be {number_text(naive, 3)}. {_comparison(target)}"
     )
 
 
@@ -96,18 +104,23 @@ def _comparison(target: TargetResults) -> str:
         return ""
     best = min(others, key=lambda one: one.lead.value if one.lead else 0.0)
     assert best.lead is not None
-    metric = NAMES[target.metrics[0]]
+    main = target.metrics[0]
+    other, own = (score_text(main, one.scores[main].value) for one in (best, target.models[0]))
+    values = f"{NAMES[main]} {other} against {own}"
     if best.lead.low > 0:
-        return f"That is better than every baseline ({metric}; the nearest is {best.name})."
+        return f"That is better than every baseline; the nearest is {best.name} ({values})."
     if best.lead.high < 0:
-        return f"The baseline {best.name} is better ({metric})."
-    return f"The best baseline, {best.name}, cannot be told apart from it ({metric})."
+        return f"A baseline is better here: {best.name} ({values})."
+    return f"The best baseline, {best.name}, is neither clearly better nor worse ({values})."
 
 
 def _cards(target: TargetResults) -> str:
     own: ModelScores = target.models[0]
     cards = [
-        (number_text(own.scores[metric].value, 3), f"{NAMES[metric]}, {interval_text(own.scores[metric])}")
+        (
+            score_text(metric, own.scores[metric].value),
+            f"{NAMES[metric]}, 95 % interval {score_interval(metric, own.scores[metric])}",
+        )
         for metric in target.metrics
     ]
     if isinstance(target.calibration, Coverage):
@@ -121,13 +134,13 @@ def _cards(target: TargetResults) -> str:
 
 def _training(training: Training, held_out: str) -> Iterator[str]:
     counts = Counter(kind for _, kind, _, _ in training.columns)
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common())
+    kinds = ", ".join(f"{count:,} {kind if count == 1 else PLURALS[kind]}" for kind, count in counts.most_common())
     facts = {
         "target": ", ".join(training.targets),
         "training rows": f"{training.rows:,}",
         "columns": f"{len(training.columns):,} ({kinds})",
         "missing cells": percent(training.missing, 1),
-        "mode": training.mode,
+        "mode": f"{training.mode} ({MODES[training.mode]})",
         "held-out rows": held_out,
     }
     yield f"<dl>{''.join(f'<dt>{name}</dt><dd>{escape(value)}</dd>' for name, value in facts.items())}</dl>"
@@ -141,6 +154,8 @@ def _training(training: Training, held_out: str) -> Iterator[str]:
 
 def _warnings(results: Results) -> Iterator[str]:
     if not results.warnings:
-        yield note("None: no column gives the target away, no held-out rows repeat training rows, no column looks wrong.")
+        yield note(
+            "None: no column gives the target away, no held-out rows repeat training rows, no column looks wrong."
+        )
         return
     yield f'<ul class="warnings">{"".join(f"<li>{escape(line)}</li>" for line in results.warnings)}</ul>'

@@ -19,6 +19,7 @@ from regard.tables.report.results import (
 )
 from regard.tables.report.svg import (
     BOTTOM,
+    CHARACTER,
     RIGHT,
     TOP,
     Axes,
@@ -70,8 +71,7 @@ def forest(models: Sequence[ModelScores], metric: str, title: str) -> str:
 def reliability_plot(measured: Reliability) -> str:
     axes = Axes.of((0, 1), (0, 1), HALF, HEIGHT)
     marks = [axes.draw("predicted probability", "observed fraction"), axes.curve((0, 1), (0, 1), "reference")]
-    for one in measured.bins:
-        marks.append(axes.whisker(one.predicted, one.observed.low, one.observed.high, "c1"))
+    marks += [axes.whisker(one.predicted, one.observed.low, one.observed.high, "c1") for one in measured.bins]
     xs, ys = [one.predicted for one in measured.bins], [one.observed.value for one in measured.bins]
     marks += [axes.curve(xs, ys, "c1"), axes.points(xs, ys, "c1 dot", 4)]
     return svg(HALF, HEIGHT, "".join(marks), "Observed fraction against predicted probability")
@@ -96,29 +96,38 @@ def residual_plot(measured: Residuals, target: str) -> str:
     return svg(HALF, HEIGHT, drawn, "Residuals against predictions")
 
 
+def truth_plot(measured: Residuals, target: str) -> str:
+    truth = [one + other for one, other in zip(measured.predicted, measured.residual, strict=True)]
+    ends = padded((*truth, *measured.predicted))
+    axes = Axes.of(ends, ends, HALF, HEIGHT)
+    name = shorten(target, 36)
+    marks = axes.curve(ends, ends, "reference") + axes.points(measured.predicted, truth, "c1 faint", 3)
+    return svg(HALF, HEIGHT, axes.draw(f"predicted {name}", f"true {name}") + marks, "True values against predictions")
+
+
 def confusion_plot(measured: Confusion) -> str:
     """A heat map: each row of true classes is shaded by the fraction predicted as each class."""
-    rows, columns = len(measured.labels), len(measured.labels)
-    size = max(34, min(64, 420 // rows))
-    longest = min(18, max(map(len, measured.labels)))
-    left, top = 40 + 6.6 * longest, 34 + (5.2 * longest if size < 50 else 0)
-    middle = top + rows * size / 2
-    parts = [text(left + columns * size / 2, 14, "predicted", "title", "middle")]
+    count, longest = len(measured.labels), min(18, max(map(len, measured.labels)))
+    size = max(32, min(64, 380 // count))
+    turns = longest * CHARACTER > size  # names that are wider than a cell are written aslant
+    left, top = 40 + CHARACTER * longest, 44 + (0.64 * CHARACTER * longest if turns else 0)
+    middle = top + count * size / 2
+    parts = [text(left + count * size / 2, 12, "predicted", "title", "middle")]
     parts.append(text(12, middle, "true", "title", "middle", f' transform="rotate(-90 12 {middle:.1f})"'))
     for place, name in enumerate(measured.labels):
         label, middle = shorten(name, 18), left + (place + 0.5) * size
-        turned = f' transform="rotate(-40 {middle:.1f} {top - 8:.1f})"' if size < 50 or longest > 8 else ""
+        turned = f' transform="rotate(-40 {middle:.1f} {top - 8:.1f})"' if turns else ""
         parts.append(text(middle, top - 8, label, "tick", "start" if turned else "middle", turned))
         parts.append(text(left - 8, top + (place + 0.5) * size + 4, label, "tick", "end"))
         total = sum(measured.counts[place]) or 1
-        for other, count in enumerate(measured.counts[place]):
-            share, x, y = count / total, left + other * size, top + place * size
+        for other, rows in enumerate(measured.counts[place]):
+            share, x, y = rows / total, left + other * size, top + place * size
             kind = "c1 cell" if place == other else "c2 cell"
             parts.append(rectangle(x + 1, y + 1, size - 2, size - 2, "cell empty"))
             parts.append(rectangle(x + 1, y + 1, size - 2, size - 2, kind, 0.9 * share))
-            shade = "on" if share > 0.55 else ("label" if count else "tick")
-            parts.append(text(x + size / 2, y + size / 2 + 4, f"{count:,}", shade, "middle"))
-    width, height = left + columns * size + 5 * longest, top + rows * size + 8
+            shade = "on" if share > 0.55 else ("label" if rows else "tick")
+            parts.append(text(x + size / 2, y + size / 2 + 4, f"{rows:,}", shade, "middle"))
+    width, height = left + count * size + (0.77 * CHARACTER * longest if turns else 0), top + count * size + 8
     return svg(width, height, "".join(parts), "Confusion matrix: true classes by predicted classes")
 
 
@@ -169,8 +178,11 @@ def _dependence_bars(measured: Dependence, y: tuple[float, float], title: str, p
     curves = len(measured.curves)
     thick = max(4, (step - 6) / curves)
     height = 8 + len(measured.cells) * (thick * curves + 8) + 36
-    start = min(0.0, y[0]) if probability else y[0]
-    x = Scale(start, y[1], left, SMALL - RIGHT)
+    x = Scale(0.0 if probability else y[0], y[1], left, SMALL - RIGHT)
+    # Bars of a number start at its mean: at zero they would be long and alike.
+    rows = sum(measured.counts) or 1
+    mean = sum(n * value for n, value in zip(measured.counts, measured.curves[0][1], strict=True)) / rows
+    zero = x(0.0) if probability else x(mean)
     parts = []
     for value, label in labelled_ticks(x.low, x.high, 4):
         parts.append(line(x(value), 4, x(value), height - 36, "grid"))
@@ -179,9 +191,9 @@ def _dependence_bars(measured: Dependence, y: tuple[float, float], title: str, p
         top = 8 + place * (thick * curves + 8)
         parts.append(text(left - 6, top + thick * curves / 2 + 4, shorten(cell_text(cell), 14), "tick", "end"))
         for number, (_, values) in enumerate(measured.curves):
-            parts.append(
-                rectangle(left, top + number * thick, x(values[place]) - left, thick - 1, f"c{number + 1} area")
-            )
+            ends = sorted((zero, x(values[place])))
+            parts.append(rectangle(ends[0], top + number * thick, ends[1] - ends[0], thick - 1, f"c{number + 1} area"))
+    parts.append(line(zero, 4, zero, height - 36, "axis"))
     parts.append(text((left + SMALL - RIGHT) / 2, height - 6, title, "title", "middle"))
     return svg(SMALL, height, "".join(parts), f"Average prediction by {measured.name}")
 
@@ -190,4 +202,3 @@ def legend(names: Sequence[str]) -> str:
     """The colours of several curves."""
     keys = (f'<span><i class="c{place + 1}"></i>{escape(name)}</span>' for place, name in enumerate(names))
     return f'<p class="legend">{"".join(keys)}</p>'
-

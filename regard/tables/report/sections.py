@@ -4,9 +4,18 @@ from collections.abc import Iterator
 from html import escape
 
 from regard.tables.report import plots
-from regard.tables.report.formats import cell_text, interval_text, number_text, percent
+from regard.tables.report.formats import (
+    NONE,
+    cell_text,
+    interval_text,
+    number_text,
+    percent,
+    score_interval,
+    score_text,
+)
 from regard.tables.report.markup import figure, note, paragraph, table
-from regard.tables.report.results import Confusion, Coverage, Detection, Reliability, TargetResults
+from regard.tables.report.results import Confusion, Coverage, Detection, Interval, Reliability, TargetResults
+from regard.tables.report.svg import shorten
 from regard.tables.scores import NAMES
 
 BETTER = {"auc": "higher", "accuracy": "higher", "r2": "higher"}
@@ -22,10 +31,13 @@ def scores_section(target: TargetResults) -> Iterator[str]:
             rows.append([escape(one.name), f"failed: {escape(one.error)}", *[""] * len(target.metrics)])
             continue
         cells = [
-            f"{number_text(one.scores[metric].value)}<small>{interval_text(one.scores[metric])}</small>"
+            f"{score_text(metric, one.scores[metric].value)}<small>{score_interval(metric, one.scores[metric])}</small>"
             for metric in target.metrics
         ]
-        lead = "" if one.lead is None else f"{_signed(one.lead.value)}<small>{interval_text(one.lead)}</small>"
+        lead = ""
+        if one.lead is not None:
+            sign = "+" if one.lead.value > 0 else ""
+            lead = f"{sign}{score_text(main, one.lead.value)}<small>{score_interval(main, one.lead)}</small>"
         rows.append([escape(one.name), *cells, lead])
     yield table(heads, rows, right=range(1, len(heads)), first_own=True)
     better = " and ".join(
@@ -40,7 +52,7 @@ def scores_section(target: TargetResults) -> Iterator[str]:
         "defaults."
     )
     yield figure(
-        plots.forest(target.models, main, NAMES[main]),
+        plots.forest([target.models[0], *target.models[2:]], main, NAMES[main]),
         f"{NAMES[main]} on held-out rows, with 95 % intervals ({BETTER.get(main, 'lower')} is better).",
     )
 
@@ -67,7 +79,7 @@ def _coverage(measured: Coverage, name: str) -> Iterator[str]:
     rows = [
         [
             percent(one.nominal),
-            f"{percent(one.covered.value, 1)}<small>{percent(one.covered.low)} to {percent(one.covered.high)}</small>",
+            _fraction(one.covered),
             number_text(one.width, 3),
         ]
         for one in measured.intervals
@@ -85,7 +97,7 @@ def _reliability(measured: Reliability) -> Iterator[str]:
     rows = [
         [
             percent(one.predicted, 1),
-            f"{percent(one.observed.value, 1)}<small>{percent(one.observed.low)} to {percent(one.observed.high)}</small>",
+            _fraction(one.observed),
             f"{one.rows:,}",
         ]
         for one in measured.bins
@@ -99,33 +111,59 @@ def _reliability(measured: Reliability) -> Iterator[str]:
     yield f'<div class="pair">{drawn}<div>{listed}</div></div>'
 
 
+def _fraction(one: Interval) -> str:
+    return f"{percent(one.value, 1)}<small>{percent(one.low)} to {percent(one.high)}</small>"
+
+
 def mistakes_section(target: TargetResults) -> Iterator[str]:
     measured = target.mistakes
     if not isinstance(measured, Confusion):
         shown = len(measured.predicted)
         sample = "" if shown == measured.rows else f" ({shown:,} of {measured.rows:,}, drawn at random)"
-        yield figure(
+        left = figure(
             plots.residual_plot(measured, target.name),
-            f"Each point is a held-out row{sample}. Above the line {escape(target.name)} was higher than predicted. "
-            "A bend or a funnel means that some predictions are systematically off, or less certain than others.",
+            f"True minus predicted. Each point is a held-out row{sample}. A bend means that some predictions are "
+            "systematically off; a funnel, that some are less certain than others.",
         )
+        right = figure(
+            plots.truth_plot(measured, target.name), "True against predicted; on the dashed line they agree."
+        )
+        yield f'<div class="pair">{left}{right}</div>'
         return
     if measured.counts:
         caption = "Held-out rows by true and predicted class; shades are fractions of the true class."
-        yield figure(plots.confusion_plot(measured), caption)
+        drawn = figure(plots.confusion_plot(measured), caption)
+        yield f'<div class="pair">{drawn}<div>{_by_class(measured)}</div></div>'
     if not measured.counts and measured.mistakes:
         yield paragraph(f"With {len(measured.labels):,} classes, these are the most frequent mistakes:")
-        rows = [[escape(cell_text(true)), escape(cell_text(other)), f"{count:,}"] for true, other, count in measured.mistakes]
+        rows = [
+            [escape(cell_text(true)), escape(cell_text(other)), f"{count:,}"]
+            for true, other, count in measured.mistakes
+        ]
         yield table(["true class", "predicted class", "held-out rows"], rows, right=(2,))
     if not measured.mistakes:
         yield paragraph("No held-out row is predicted wrongly.")
 
 
+def _by_class(measured: Confusion) -> str:
+    """Precision and recall of each class."""
+    rows = []
+    for place, name in enumerate(measured.labels):
+        right, true = measured.counts[place][place], sum(measured.counts[place])
+        predicted = sum(row[place] for row in measured.counts)
+        fractions = [percent(right / total) if total else NONE for total in (predicted, true)]
+        rows.append([escape(cell_text(name)), *fractions, f"{true:,}"])
+    return table(["class", "precision", "recall", "rows"], rows, right=(1, 2, 3)) + note(
+        "Precision: the fraction of rows predicted as the class that have it. Recall: the fraction of rows of the "
+        "class that are predicted as it."
+    )
+
+
 def detection_section(measured: Detection) -> Iterator[str]:
     yield paragraph(
-        f"{measured.label!r} is rare: {percent(measured.frequency, 1)} of the held-out rows. Its average precision (the "
-        f"area under the curve) is {number_text(measured.average_precision, 3)}. Predicting it from a probability of "
-        f"{number_text(measured.threshold, 2)} on has the largest F1."
+        f"{measured.label!r} is rare: {percent(measured.frequency, 1)} of the held-out rows. Its average precision "
+        f"(the area under the curve) is {number_text(measured.average_precision, 3)}. Predicting it from a probability "
+        f"of {number_text(measured.threshold, 2)} on has the largest F1."
     )
     rows = [
         [number_text(at, 2), *(percent(measured.scores[name][each]) for each in ("precision", "recall")),
@@ -155,7 +193,7 @@ def importance_section(target: TargetResults) -> Iterator[str]:
             f"{escape(cell_text(one.name))}<small>{one.kind}</small>",
             plots.bar(one.loss, largest),
             f"{_signed(one.loss.value)}<small>{interval_text(one.loss)}</small>",
-            escape(one.direction),
+            escape(one.direction if one.loss.low > 0 else "no clear effect"),
         ]
         for one in listed
     ]
@@ -176,7 +214,7 @@ def _direction_title(target: TargetResults) -> str:
     if len(target.classes) == 2:
         shown = target.dependence[0].curves[0][0] if target.dependence else ""
         return f"as the column grows, the probability of {shown!r} …" if shown else "direction"
-    return "as the column grows, more (↗) or less (↘) of"
+    return "as the column grows: more ↗, less ↘"
 
 
 def dependence_section(target: TargetResults) -> Iterator[str]:
@@ -189,7 +227,7 @@ def dependence_section(target: TargetResults) -> Iterator[str]:
     if probability:
         low, high = max(0.0, low), min(1.0, high)
     names = [name for name, _ in target.dependence[0].curves]
-    title = "probability" if probability else ""
+    title = "probability" if probability else shorten(target.name, 26)
     yield note(
         f"The average prediction over {target.dependence[0].rows:,} held-out rows if all of them had the same cell in "
         f"this column and kept their others; in {'probability' if probability else 'the unit of ' + target.name}, on a "
@@ -213,16 +251,14 @@ def influence_section(target: TargetResults) -> Iterator[str]:
             f"{one.row:,}",
             percent(one.weight, 2),
             f"{number_text(one.weight / measured.uniform, 2)} ×",
-            *(escape(cell_text(cell)) for cell in (one.target, *one.cells)),
+            *(escape(shorten(cell_text(cell), 32)) for cell in (one.target, *one.cells)),
         ]
         for one in measured.rows
     ]
     yield table(heads, rows, right=(0, 1, 2))
-    what = (
-        "the mean weight of the row’s label" if measured.attends_to_labels else "the mean attention to the row"
-    )
+    what = "the mean weight of the row’s label" if measured.attends_to_labels else "the mean attention to the row"
     yield note(
-        f"Weight: {what} in the predictions of {measured.held_out:,} held-out rows that it is not one of. If none stood "
-        f"out, each would have {percent(measured.uniform, 2)}. Rows count from 0 in the training data. An error in one "
-        "of these rows spreads to many predictions: check them first."
+        f"Weight: {what} in the predictions of {measured.held_out:,} held-out rows that it is not one of. If none "
+        f"stood out, each would have {percent(measured.uniform, 2)}. Rows count from 0 in the training data. An error "
+        "in one of these rows spreads to many predictions: check them first."
     )

@@ -36,7 +36,7 @@ table {{ border-collapse: collapse; width: 100%; font-size: 14px; }}
 .wide {{ overflow-x: auto; }}
 th, td {{ text-align: left; padding: 5px 14px 5px 0; border-bottom: 1px solid var(--rule); vertical-align: top; }}
 th {{ color: var(--muted); font-weight: 500; font-size: 13px; border-bottom-color: var(--c0); }}
-td {{ overflow-wrap: anywhere; min-width: 3.5em; }}
+td {{ overflow-wrap: break-word; max-width: 24em; }}
 td.n, th.n {{ text-align: right; white-space: nowrap; }}
 td small {{ display: block; color: var(--muted); font-size: 12px; }}
 tr.own td {{ font-weight: 600; }}
@@ -47,8 +47,10 @@ dt {{ color: var(--muted); }}
 dd {{ margin: 0; overflow-wrap: anywhere; }}
 figure {{ margin: 14px 0; }}
 figcaption {{ color: var(--muted); font-size: 13px; line-height: 1.45; }}
-.pair {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(340px, 1fr)); gap: 12px 36px; align-items: start; }}
-.grid {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 18px 20px; align-items: start; }}
+.pair {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(340px, 1fr)); gap: 12px 36px;
+  align-items: start; }}
+.grid {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 18px 20px;
+  align-items: start; }}
 .grid figure {{ margin: 0; }}
 svg {{ display: block; width: 100%; height: auto; overflow: visible; }}
 svg text {{ font: 12px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; fill: var(--ink); }}
@@ -65,10 +67,15 @@ svg .rug {{ stroke: var(--ink); stroke-opacity: .35; }}
 svg .ink {{ stroke: var(--ink); stroke-width: 1.2; }}
 svg .reference {{ stroke: var(--c0); stroke-dasharray: 4 4; stroke-width: 1.2; }}
 svg .cell.empty {{ fill: var(--panel); stroke: none; }}
-{"".join(f"svg .c{n} {{ stroke: var(--c{n}); }} svg .c{n}.dot {{ fill: var(--c{n}); stroke: var(--paper); }}"
-         f"svg .c{n}.area, svg .c{n}.cell {{ fill: var(--c{n}); stroke: none; }}"
-         f"svg .c{n}.faint {{ fill: var(--c{n}); fill-opacity: .45; stroke: none; }}"
-         f".legend i.c{n} {{ background: var(--c{n}); }}" for n in range(5))}
+{
+    "".join(
+        f"svg .c{n} {{ stroke: var(--c{n}); }} svg .c{n}.dot {{ fill: var(--c{n}); stroke: var(--paper); }}"
+        f"svg .c{n}.area, svg .c{n}.cell {{ fill: var(--c{n}); stroke: none; }}"
+        f"svg .c{n}.faint {{ fill: var(--c{n}); fill-opacity: .45; stroke: none; }}"
+        f".legend i.c{n} {{ background: var(--c{n}); }}"
+        for n in range(5)
+    )
+}
 .legend {{ display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 13px; }}
 .legend span {{ overflow-wrap: anywhere; }}
 .legend i {{ display: inline-block; width: 14px; height: 4px; border-radius: 2px; margin: 0 7px 3px 0; }}
@@ -80,7 +87,8 @@ pre {{ background: var(--panel); border-radius: 8px; padding: 8px 14px; margin: 
   overflow-wrap: anywhere; }}
 details {{ margin: 8px 0; }}
 summary {{ color: var(--muted); cursor: pointer; font-size: 13px; }}
-footer {{ color: var(--muted); font-size: 13px; margin-top: 48px; border-top: 1px solid var(--rule); padding-top: 12px; }}
+footer {{ color: var(--muted); font-size: 13px; margin-top: 48px; border-top: 1px solid var(--rule);
+  padding-top: 12px; }}
 @page {{ margin: 16mm 14mm; }}
 @media print {{
   :root {{ color-scheme: light; {LIGHT} }}
@@ -90,6 +98,8 @@ footer {{ color: var(--muted); font-size: 13px; margin-top: 48px; border-top: 1p
   h2 {{ margin-top: 24px; break-after: avoid; }}
   figure, tr, .card, .warnings li, dl, pre {{ break-inside: avoid; }}
   .wide {{ overflow: visible; }}
+  td {{ overflow-wrap: anywhere; }}
+  table {{ font-size: 9.5pt; }}
   .pair {{ grid-template-columns: 1fr 1fr; gap: 20px; }}
   .grid {{ grid-template-columns: 1fr 1fr 1fr; }}
   details:not([open]) {{ display: none; }}

@@ -1,12 +1,14 @@
-"""A little SVG: scales, axes and marks. Colours are classes of the page's style sheet, so that they suit light and dark.
+"""A little SVG: scales, axes and marks.
 
-Sizes are those of the page's pixels, so that texts are as large as those around the plot.
+Colours are classes of the page's style sheet, so that they suit light and dark. Sizes are
+those of the page's pixels, so that texts are as large as those around the plot.
 """
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 10, 42  # margins for the labels of axes
 CHARACTER = 6.2  # mean width of one in a label
@@ -121,13 +123,14 @@ def labelled_ticks(low: float, high: float, count: int = 5) -> list[tuple[float,
 
 
 def tick_format(ticks: Sequence[float]) -> Callable[[float], str]:
-    step = min((b - a for a, b in zip(ticks, ticks[1:], strict=False)), default=1.0)
+    step = min((b - a for a, b in pairwise(ticks)), default=1.0)
     largest = max(map(abs, ticks))
     if largest >= 1e7 or 0 < largest < 1e-3:
-        return lambda value: f"{value:.3g}".replace("e+0", "e").replace("e-0", "e-")
+        return lambda value: f"{value:.3g}".replace("e+0", "e").replace("e-0", "e-").replace("-", "−")
     places = max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0 else 0
     grouped = largest >= 10_000
-    return lambda value: f"{value + 0.0:,.{places}f}" if grouped else f"{value + 0.0:.{places}f}"
+    separator = "," if grouped else ""
+    return lambda value: f"{value + 0.0:{separator}.{places}f}".replace("-", "−")
 
 
 def shorten(words: str, most: int) -> str:
