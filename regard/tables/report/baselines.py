@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float
+from threadpoolctl import threadpool_limits
 
 from regard.tables.baselines import Baseline, histogram_boosting, linear
 from regard.tables.encode.cells import Cells
 from regard.tables.report.held_out import Fold, HeldOutRows
 
+MANY_ROWS = 5000
 MAX_BOOSTED_CLASSES = 30  # every class has trees of its own
 BOOSTING = "histogram boosting"
 Predict = Callable[[Fold, np.ndarray, int], np.ndarray]
@@ -24,10 +26,12 @@ def predict_baselines(rows: HeldOutRows) -> dict[str, Float[np.ndarray, "row pre
     models = {"linear": _fitted(linear)}
     if rows.classes <= MAX_BOOSTED_CLASSES:
         models[BOOSTING] = _fitted(histogram_boosting)
+    # On a small table, threads would wait for each other longer than they work.
+    threads = 1 if len(rows.folds[0].rows) < MANY_ROWS else None
     for name, predict in models.items():
         logger.info("report: %s, for comparison", name)
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), threadpool_limits(threads, user_api="openmp"):
                 warnings.simplefilter("ignore")
                 predictions[name] = _predict(rows, predict)
         except Exception as error:  # a failing baseline is a result; the report goes on

@@ -37,7 +37,7 @@ def score_interval(metric: str, one: Interval) -> str:
 
 
 def percent(value: float, places: int = 0) -> str:
-    return f"{100 * value:.{places}f} %" if math.isfinite(value) else NONE
+    return f"{100 * value:.{places}f}\N{NO-BREAK SPACE}%" if math.isfinite(value) else NONE
 
 
 def interval_text(one: Interval, digits: int = 3) -> str:

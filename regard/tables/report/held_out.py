@@ -85,8 +85,8 @@ def file_rows(estimator: Estimator, number: int, values: Float[Tensor, "row cell
 class Division:
     """Training and held-out rows of each fold, as positions in the training table."""
 
-    train: tuple[Int[np.ndarray, " row"], ...]
-    held_out: tuple[Int[np.ndarray, " row"], ...]
+    train: tuple[Int[np.ndarray, "_"], ...]
+    held_out: tuple[Int[np.ndarray, "_"], ...]
 
     def describe(self, rows: int, seconds: float | None) -> str:
         count = sum(map(len, self.held_out))

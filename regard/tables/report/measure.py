@@ -172,7 +172,7 @@ def _calibration(
     if rare is not None:
         return reliability(f"{names[rare]!r}", rows.truth == rare, predicted[:, rare])
     right = predicted.argmax(1) == rows.truth
-    return reliability("the predicted class is right", right, predicted.max(1))
+    return reliability("the predicted class", right, predicted.max(1))
 
 
 def _training(estimator: Estimator, names: Sequence[str]) -> Training:

@@ -174,7 +174,8 @@ def dependence_plot(measured: Dependence, y: tuple[float, float], title: str, pr
 
 def _dependence_bars(measured: Dependence, y: tuple[float, float], title: str, probability: bool) -> str:
     """Horizontal bars, so that names of categories have room; several classes side by side."""
-    step, left = 22, 96
+    step = 22
+    left = 12 + CHARACTER * max(len(shorten(cell_text(cell), 14)) for cell in measured.cells)
     curves = len(measured.curves)
     thick = max(4, (step - 6) / curves)
     height = 8 + len(measured.cells) * (thick * curves + 8) + 36

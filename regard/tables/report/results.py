@@ -34,7 +34,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True)
 class Reliability:
-    event: str  # whose probability is predicted
+    event: str  # what the probability is of
     bins: tuple[ReliabilityBin, ...]
     error: float  # expected calibration error: the mean distance of the bins from the diagonal, weighted by rows
 

@@ -91,8 +91,8 @@ def _coverage(measured: Coverage, name: str) -> Iterator[str]:
 
 def _reliability(measured: Reliability) -> Iterator[str]:
     yield paragraph(
-        f"Probabilities that {measured.event} are off by {percent(measured.error, 1)} on average (expected calibration "
-        "error), compared with how often it was so."
+        f"Predicted probabilities of {measured.event} differ from what was observed by {percent(measured.error, 1)} on "
+        "average (expected calibration error)."
     )
     rows = [
         [
@@ -245,7 +245,7 @@ def dependence_section(target: TargetResults) -> Iterator[str]:
 
 def influence_section(target: TargetResults) -> Iterator[str]:
     measured = target.influence
-    heads = ["row", "weight", "of uniform", target.name, *measured.columns]
+    heads = ["row", "weight", "against uniform", target.name, *measured.columns]
     rows = [
         [
             f"{one.row:,}",

@@ -41,7 +41,7 @@ td.n, th.n {{ text-align: right; white-space: nowrap; }}
 td small {{ display: block; color: var(--muted); font-size: 12px; }}
 tr.own td {{ font-weight: 600; }}
 tr.own td small {{ font-weight: 400; }}
-td.plain {{ white-space: nowrap; }}
+td svg {{ min-width: 80px; }}
 dl {{ display: grid; grid-template-columns: max-content 1fr; gap: 4px 20px; margin: 10px 0 14px; }}
 dt {{ color: var(--muted); }}
 dd {{ margin: 0; overflow-wrap: anywhere; }}
@@ -102,6 +102,8 @@ footer {{ color: var(--muted); font-size: 13px; margin-top: 48px; border-top: 1p
   table {{ font-size: 9.5pt; }}
   .pair {{ grid-template-columns: 1fr 1fr; gap: 20px; }}
   .grid {{ grid-template-columns: 1fr 1fr 1fr; }}
+  .cards {{ grid-template-columns: repeat(4, 1fr); }}
+  p, .note {{ break-inside: avoid; break-after: avoid; }}
   details:not([open]) {{ display: none; }}
 }}
 """

@@ -42,7 +42,8 @@ def score_warnings(estimator: Estimator, number: int, rows: HeldOutRows, labels:
     features, target = problem.features.iloc[split.held_out], problem.target.iloc[split.held_out]
     result = HeldOut(single, features, target, score(single, features, target))
     kinds = {column.name: column.kind for column in estimator.columns_.columns}
-    settings = FitSettings(estimator.mode, estimator.time_limit, estimator.seed_, kinds, estimator.weights)
+    weights = None if estimator.weights is None else str(estimator.weights)
+    settings = FitSettings(estimator.mode, estimator.time_limit, estimator.seed_, kinds, weights)
     yield from split_cautions(problem, settings, split, result)
 
 
