@@ -85,9 +85,12 @@ def fit(
         logger.warning("note: %s", line)
     log_target(problem)
     estimator, scores = fit_problem(problem, settings)
-    save(estimator, out, overwrite=overwrite, extra={"table": str(table), "scores": scores})
+    split = f"--time {time}" if time is not None else f"--group {group}" if group is not None else None
+    extra = {"table": str(table), "scores": scores, **({} if split is None else {"split": split})}
+    save(estimator, out, overwrite=overwrite, extra=extra)
     if scores:
         console.print(f"on held-out rows: {scores_line(scores)}", markup=False)
     run = quote(str(out))
     logger.info("wrote %s; next: regard predict %s NEW.csv --out predictions.csv", out, run)
     logger.info("and for its evidence: regard explain %s NEW.csv --row 0", run)
+    logger.info("and for a page about it: regard explain %s --report report.html", run)

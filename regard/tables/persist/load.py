@@ -52,6 +52,7 @@ def load(path: Path) -> Estimator | NPTImputer:
     config.text("regard", 100)
     config.optional_text("command", default=None)
     config.optional_text("table", default=None)
+    config.optional_text("split", default=None)
     read_scores(config)
     columns, labels = read_columns(path / COLUMNS, imputer=kind == "NPTImputer")
     table = Tensors(path / TABLE, _load_tensors(path / TABLE))

@@ -27,7 +27,7 @@ def score_text(metric: str, value: float) -> str:
     """A score: fixed places where it lies between 0 and 1, significant digits where it has the unit of the target."""
     if metric in ("rmse", "mae") or not math.isfinite(value):
         return number_text(value)
-    return f"{value:.3f}".replace("-", "−")
+    return fixed(value, 3)
 
 
 def score_interval(metric: str, one: Interval) -> str:
@@ -40,11 +40,18 @@ def percent(value: float, places: int = 0) -> str:
     return f"{100 * value:.{places}f}\N{NO-BREAK SPACE}%" if math.isfinite(value) else NONE
 
 
-def interval_text(one: Interval, digits: int = 3) -> str:
-    """The ends of an interval."""
-    if not (math.isfinite(one.low) and math.isfinite(one.high)):
-        return ""
-    return f"{number_text(one.low, digits)} to {number_text(one.high, digits)}"
+def decimals(largest: float, digits: int = 3) -> int:
+    """Decimal places with which the largest of several numbers has so many significant digits."""
+    if not (math.isfinite(largest) and largest > 0):
+        return digits
+    return min(12, max(0, digits - 1 - math.floor(math.log10(largest))))
+
+
+def fixed(value: float, places: int) -> str:
+    """A number with fixed places, as in a column of numbers; a zero has no sign."""
+    if not math.isfinite(value):
+        return NONE
+    return f"{round(value, places) + 0.0:,.{places}f}".replace("-", "−")
 
 
 def cell_text(cell: Any) -> str:

@@ -16,7 +16,7 @@ from regard.tables.report.held_out import HeldOutRows
 from regard.tables.report.results import ColumnImportance, Importance, Interval
 
 PREDICTIONS = 2000
-MAX_MEASURED = 30  # columns
+MAX_MEASURED = 20  # columns
 MAX_REPEATS = 5
 MAX_ROWS = 500
 MIN_PROBABILITY = 1e-15

@@ -58,6 +58,11 @@ def measure(estimator: Estimator, origin: Origin, test: TestTable | None = None)
     began = time.monotonic()
     rows, held_out = _held_out_rows(estimator, test)
     targets, notes = [], list(column_warnings(estimator))
+    if origin.split is not None and test is None:
+        notes.append(
+            f"fit held out rows by {origin.split}; here they are held out at random, which may flatter the scores. "
+            f"Better hold out a file of such rows: regard explain {origin.name} FILE.csv --report report.html"
+        )
     for number, each in enumerate(rows):
         labels = _labels(estimator, number)
         with threads(estimator.n_jobs):
@@ -132,7 +137,6 @@ def _measure_target(estimator: Estimator, number: int, rows: HeldOutRows, labels
         classes=names,
         metrics=metrics_of(rows.truth, rows.classes),
         models=scores,
-        naive=_naive(rows),
         calibration=_calibration(rows, predicted, names, rare),
         mistakes=confusion(rows.truth, predicted, names) if names else residuals(rows.truth, predicted[:, 0]),
         detection=detection(rows.truth == rare, predicted[:, rare], names[rare])
@@ -153,15 +157,6 @@ def _outputs(estimator: Estimator, number: int, name: str, names: tuple[str, ...
     counts = np.bincount(estimator.tables_[number].target.numpy().astype(int), minlength=len(names))
     order = tuple(np.argsort(-counts, kind="stable").tolist())
     return Outputs(order, tuple(names[place] for place in order))
-
-
-def _naive(rows: HeldOutRows) -> float:
-    """The accuracy of the most frequent class, or the mean absolute error of the mean, of the training rows."""
-    if not rows.classes:
-        means = np.array([float(fold.table.target.double().mean()) for fold in rows.folds])
-        return float(np.abs(rows.truth - means[rows.fold_of]).mean())
-    frequent = [int(np.bincount(fold.table.target.numpy().astype(int)).argmax()) for fold in rows.folds]
-    return float((rows.truth == np.array(frequent)[rows.fold_of]).mean())
 
 
 def _calibration(

@@ -13,6 +13,7 @@ class Origin:
     name: str  # of the run folder, or of the class
     run: str | None = None  # its folder
     table: str | None = None  # the file that it was fitted to
+    split: str | None = None  # the option by which `fit` held out rows, if not at random
 
 
 def next_steps(origin: Origin, mode: str, targets: tuple[TargetResults, ...]) -> tuple[tuple[str, str], ...]:

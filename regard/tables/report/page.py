@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from regard.tables.report.formats import cell_text, number_text, percent, score_interval, score_text
+from regard.tables.report.formats import cell_text, percent, score_interval, score_text
 from regard.tables.report.markup import note, paragraph, table
 from regard.tables.report.results import Coverage, ModelScores, Results, TargetResults, Training
 from regard.tables.report.sections import (
@@ -83,17 +83,17 @@ def _section(title: str, content: Iterable[str]) -> str:
 
 def sentence(target: TargetResults, rows: int) -> str:
     """The result in one plain sentence, and how it compares."""
-    own, naive = target.models[0].scores, target.naive
+    own, constant = (one.scores for one in target.models[:2])
     if target.classes:
-        right = percent(own["accuracy"].value, 1)
+        right, naive = (percent(one["accuracy"].value, 1) for one in (own, constant))
         return (
             f"{target.name} is predicted correctly for {right} of {rows:,} rows that the model had not seen; always "
-            f"predicting the most frequent class, it would be {percent(naive, 1)}. {_comparison(target)}"
+            f"predicting the most frequent class, it would be {naive}. {_comparison(target)}"
         )
-    error = number_text(own["mae"].value, 3)
+    error, naive = (score_text("mae", one["mae"].value) for one in (own, constant))
     return (
         f"Predictions of {target.name} are off by {error} on average, on {rows:,} rows that the model had not seen; "
-        f"predicting the mean for every row, it would be {number_text(naive, 3)}. {_comparison(target)}"
+        f"predicting the mean for every row, it would be {naive}. {_comparison(target)}"
     )
 
 

@@ -64,8 +64,9 @@ def report_model(estimator: Any, rows: Any = None, targets: Any = None) -> Repor
 
 def report_run(run: Path, estimator: Any, file: Path | None = None) -> Report:
     """The report of the estimator of a run folder, on a file with the target, or on held-out training rows."""
-    table = read_config(run).get("table")
-    origin = Origin(str(run), str(run), table if isinstance(table, str) else None)
+    config = read_config(run)
+    table, split = (str(config[key]) if config.get(key) else None for key in ("table", "split"))
+    origin = Origin(str(run), str(run), table, split)
     if file is None:
         with errors_in(run):
             return _report(estimator, origin)

@@ -132,8 +132,7 @@ class TargetResults:
     name: str
     classes: tuple[str, ...]  # none: a number
     metrics: tuple[str, ...]  # the main one first
-    models: tuple[ModelScores, ...]  # the estimator first, then the baselines
-    naive: float  # accuracy of the most frequent class, or mean absolute error of the mean
+    models: tuple[ModelScores, ...]  # the estimator first, then the constant baseline, then the others
     calibration: Reliability | Coverage | None
     mistakes: Residuals | Confusion
     detection: Detection | None

@@ -7,7 +7,8 @@ from regard.tables.report import plots
 from regard.tables.report.formats import (
     NONE,
     cell_text,
-    interval_text,
+    decimals,
+    fixed,
     number_text,
     percent,
     score_interval,
@@ -20,11 +21,13 @@ from regard.tables.scores import NAMES
 
 BETTER = {"auc": "higher", "accuracy": "higher", "r2": "higher"}
 MAX_IMPORTANT = 20  # columns listed
+LITTLE = 0.1  # of the largest importance
 
 
 def scores_section(target: TargetResults) -> Iterator[str]:
     main = target.metrics[0]
     heads = ["model", *(NAMES[metric] for metric in target.metrics), f"regard better by ({NAMES[main]})"]
+    places = decimals(target.models[0].scores[main].value, 4) if main == "rmse" else 3
     rows = []
     for one in target.models:
         if one.error:
@@ -36,8 +39,8 @@ def scores_section(target: TargetResults) -> Iterator[str]:
         ]
         lead = ""
         if one.lead is not None:
-            sign = "+" if one.lead.value > 0 else ""
-            lead = f"{sign}{score_text(main, one.lead.value)}<small>{score_interval(main, one.lead)}</small>"
+            value, low, high = (fixed(each, places) for each in (one.lead.value, one.lead.low, one.lead.high))
+            lead = f"{'+' if one.lead.value > 0 else ''}{value}<small>{low} to {high}</small>"
         rows.append([escape(one.name), *cells, lead])
     yield table(heads, rows, right=range(1, len(heads)), first_own=True)
     better = " and ".join(
@@ -55,10 +58,6 @@ def scores_section(target: TargetResults) -> Iterator[str]:
         plots.forest([target.models[0], *target.models[2:]], main, NAMES[main]),
         f"{NAMES[main]} on held-out rows, with 95 % intervals ({BETTER.get(main, 'lower')} is better).",
     )
-
-
-def _signed(value: float) -> str:
-    return f"+{number_text(value, 3)}" if value > 0 else number_text(value, 3)
 
 
 def calibration_section(target: TargetResults) -> Iterator[str]:
@@ -187,20 +186,19 @@ def importance_section(target: TargetResults) -> Iterator[str]:
         yield paragraph("No column has a filled cell.")
         return
     metric = NAMES[measured.metric]
-    largest = max(max(one.loss.high, one.loss.value) for one in listed)
-    rows = [
-        [
-            f"{escape(cell_text(one.name))}<small>{one.kind}</small>",
-            plots.bar(one.loss, largest),
-            f"{_signed(one.loss.value)}<small>{interval_text(one.loss)}</small>",
-            escape(one.direction if one.loss.low > 0 else "no clear effect"),
-        ]
-        for one in listed
-    ]
+    largest, longest = listed[0].loss.value, max(one.loss.high for one in listed)
+    places = decimals(largest)
+    rows = []
+    for one in listed:
+        value, low, high = (fixed(each, places) for each in (one.loss.value, one.loss.low, one.loss.high))
+        clear = one.loss.low > 0 or one.loss.value > LITTLE * largest
+        name = f"{escape(cell_text(one.name))}<small>{one.kind}</small>"
+        direction = escape(one.direction if clear else "little effect")
+        rows.append([name, plots.bar(one.loss, longest), f"{value}<small>{low} to {high}</small>", direction])
     yield table(["column", "", f"{metric} grows by", _direction_title(target)], rows, right=(2,))
     repeats = f", {measured.repeats} times each" if measured.repeats > 1 else ""
     rest = len(measured.columns) - len(listed) + measured.unmeasured
-    others = f" {rest:,} more columns matter less." if rest else ""
+    others = f" {rest:,} more columns matter less, or hardly moved the predictions of a few rows." if rest else ""
     yield note(
         f"Permutation importance: the cells of one column are shuffled among {measured.rows:,} held-out rows{repeats}, "
         f"and {metric} on these rows grows; lines are 95 % intervals (bootstrap over rows). Columns that say the same "
@@ -245,7 +243,7 @@ def dependence_section(target: TargetResults) -> Iterator[str]:
 
 def influence_section(target: TargetResults) -> Iterator[str]:
     measured = target.influence
-    heads = ["row", "weight", "against uniform", target.name, *measured.columns]
+    heads = ["row", "weight", "against uniform", *(shorten(name, 32) for name in (target.name, *measured.columns))]
     rows = [
         [
             f"{one.row:,}",
