@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from html import escape
 
 
-def paragraph(words: str) -> str:
-    return f"<p>{escape(words)}</p>"
+def paragraph(content: str) -> str:
+    return f"<p>{escape(content)}</p>"
 
 
-def note(words: str) -> str:
-    return f'<p class="note">{escape(words)}</p>'
+def note(content: str) -> str:
+    return f'<p class="note">{escape(content)}</p>'
 
 
 def figure(drawing: str, caption: str) -> str:

@@ -84,9 +84,9 @@ def svg(width: float, height: float, body: str, label: str) -> str:
     )
 
 
-def text(x: float, y: float, words: str, kind: str, anchor: str = "start", attributes: str = "") -> str:
+def text(x: float, y: float, content: str, kind: str, anchor: str = "start", attributes: str = "") -> str:
     place = f'x="{number(x)}" y="{number(y)}" text-anchor="{anchor}"'
-    return f'<text class="{kind}" {place}{attributes}>{escape(words)}</text>'
+    return f'<text class="{kind}" {place}{attributes}>{escape(content)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
@@ -133,5 +133,5 @@ def tick_format(ticks: Sequence[float]) -> Callable[[float], str]:
     return lambda value: f"{value + 0.0:{separator}.{places}f}".replace("-", "−")
 
 
-def shorten(words: str, most: int) -> str:
-    return words if len(words) <= most else words[: most - 1] + "…"
+def shorten(content: str, most: int) -> str:
+    return content if len(content) <= most else content[: most - 1] + "…"
