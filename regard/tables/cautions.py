@@ -25,11 +25,16 @@ MORE_F1 = 0.05  # than with the threshold of one half
 
 def cautions(problem: Problem, settings: FitSettings, split: Split, result: HeldOut) -> Iterator[str]:
     """One line for each, with the score without it."""
+    yield from split_cautions(problem, settings, split, result)
+    yield from _rare_class(result)
+
+
+def split_cautions(problem: Problem, settings: FitSettings, split: Split, result: HeldOut) -> Iterator[str]:
+    """Of the split and the columns alone: repeated rows, columns that give the target away, dates."""
     yield from _repetitions(result)
     yield from _leaks(problem, settings, split, result)
     if not split.how:
         yield from _later_rows(problem, settings, split, result)
-    yield from _rare_class(result)
 
 
 def _repetitions(result: HeldOut) -> Iterator[str]:

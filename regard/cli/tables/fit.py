@@ -104,10 +104,13 @@ def fit(
         logger.warning("note: %s", line)
     log_target(*problems)
     estimator, scores = fit_problems(problems, settings)
+    split = f"--time {time}" if time is not None else f"--group {group}" if group is not None else None
+    notes = {"query": query or None, "split": split}
     extra = {"table": str(tables[0]) if len(tables) == 1 else join(map(str, tables)), "scores": scores}
-    save(estimator, out, overwrite=overwrite, extra=extra | ({"query": query} if query else {}))
+    save(estimator, out, overwrite=overwrite, extra=extra | {name: value for name, value in notes.items() if value})
     if scores:
         console.print(f"on held-out rows: {scores_line(scores)}", markup=False)
     run = quote(str(out))
     logger.info("wrote %s; next: regard predict %s NEW.csv --out predictions.csv", out, run)
     logger.info("and for its evidence: regard explain %s NEW.csv --row 0", run)
+    logger.info("and for a page about it: regard explain %s --report report.html", run)

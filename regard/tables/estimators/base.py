@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -200,6 +201,16 @@ class TableEstimator(BaseEstimator):
         check_is_fitted(self)
         with threads(self.n_jobs), torch.random.fork_rng(devices=[]):
             return find_drift(self, X)
+
+    def report(self, X: Any = None, y: Any = None) -> Any:
+        """A page about this model: scores beside baselines, calibration, mistakes, columns, deciding rows, warnings.
+
+        `X` and `y` are rows that it has not seen; without them, training rows are held out and models of the same
+        settings are fitted without them. The result has `.html`, `.save(path)`, and shows itself in a notebook.
+        """
+        check_is_fitted(self)
+        # By name: a report fits estimators, so it imports them, and this module cannot import it.
+        return import_module("regard.tables.report").report_model(self, X, y)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, for `regard.load` and the command line. It contains the training rows."""

@@ -54,6 +54,7 @@ def load(path: Path) -> Estimator | NPTImputer:
     config.optional_text("command", default=None)
     config.optional_text("table", default=None)
     config.optional_text("query", default=None)
+    config.optional_text("split", default=None)
     read_numbers(config, "scores")
     read_added(config)
     columns, labels = read_columns(path / COLUMNS, imputer=kind == "NPTImputer")

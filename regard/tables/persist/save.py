@@ -29,7 +29,7 @@ NOT_SAVED = ("n_jobs",)  # depends on the machine
 
 
 def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Mapping[str, Any] | None = None) -> None:
-    """Write a fitted estimator; `extra` is stored beside its settings: `table`, `scores`, `command`."""
+    """Write a fitted estimator; `extra` is stored beside its settings: `table`, `scores`, `split`, `command`."""
     weights: dict[str, Tensor] = {}
     first = estimator.tables_[0]
     table = {"values": first.values, "category": first.category, "rows": estimator.rows_}

@@ -1,0 +1,54 @@
+"""Mistakes on held-out rows: residuals of numbers, confused classes, and how a rare class is detected."""
+
+import numpy as np
+from jaxtyping import Float
+from sklearn.metrics import precision_recall_curve
+
+from regard.tables.rare_class import best_threshold, detection_scores
+from regard.tables.report.results import Confusion, Detection, Residuals
+from regard.tables.splits import sample
+
+MAX_POINTS = 600  # of a plot
+MAX_MATRIX = 12  # classes; of more, the most frequent mistakes are listed
+MAX_MISTAKES = 10
+UNSEEN = "unseen in training"
+
+
+def residuals(truth: Float[np.ndarray, " row"], predicted: Float[np.ndarray, " row"]) -> Residuals:
+    some = sample(np.arange(len(truth)), MAX_POINTS)
+    difference = truth - predicted
+    return Residuals(tuple(predicted[some].tolist()), tuple(difference[some].tolist()), len(truth))
+
+
+def confusion(truth: np.ndarray, probabilities: Float[np.ndarray, "row class"], labels: tuple[str, ...]) -> Confusion:
+    predicted, classes = probabilities.argmax(1), len(labels)
+    unseen = (truth >= classes).any()
+    names = (*labels, UNSEEN) if unseen else labels
+    counts = np.zeros((len(names), len(names)), dtype=int)
+    np.add.at(counts, (np.minimum(truth, classes), predicted), 1)
+    wrong = counts * (1 - np.eye(len(names), dtype=int))
+    order = np.argsort(-wrong, axis=None, kind="stable")[:MAX_MISTAKES]
+    pairs = [(int(place) // len(names), int(place) % len(names)) for place in order]
+    mistakes = tuple(
+        (names[true], names[other], int(wrong[true, other])) for true, other in pairs if wrong[true, other]
+    )
+    shown = tuple(tuple(row.tolist()) for row in counts) if len(names) <= MAX_MATRIX else ()
+    return Confusion(names, shown, mistakes)
+
+
+def detection(truth: np.ndarray, probability: Float[np.ndarray, " row"], label: str) -> Detection | None:
+    """How a class is detected, if any held-out row has it; `truth` is whether each row does."""
+    if not truth.any():
+        return None
+    precision, recall, _ = precision_recall_curve(truth, probability)
+    threshold, _ = best_threshold(truth, probability)
+    scores = {name: detection_scores(truth, probability, at) for name, at in (("0.5", 0.5), ("proposed", threshold))}
+    return Detection(
+        label,
+        float(truth.mean()),
+        tuple(recall.tolist()),
+        tuple(precision.tolist()),
+        scores["0.5"]["average_precision"],
+        threshold,
+        scores,
+    )
