@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from regard.cli.app import app
+from regard.cli.results import check_out, put_json
 from regard.cli.tables import evaluate_table
 from regard.core.errors import ConfigError, at_least
 from regard.tasks.options import strings
@@ -35,6 +36,7 @@ def evaluate(
     trees: tuple[Path, ...] = (),
     columns: tuple[str, ...] = (),
     threshold: float | None = None,
+    out: Path | None = None,
 ) -> None:
     """Evaluate a run on files that it was not trained on.
 
@@ -58,6 +60,8 @@ def evaluate(
         Names of the columns, as in training, if these files name them differently.
     threshold
         For a table with two classes: the probability from which on the rarer one is predicted.
+    out
+        .json file to write the JSON object to.
     """
     from regard.decode import Beam
     from regard.loading import holds_table
@@ -66,29 +70,33 @@ def evaluate(
     from regard.tasks.run import load_run
 
     at_least(1, beam=beam, max_tokens=max_tokens)
+    check_out(out)
     if not files:
         raise ConfigError("evaluate: name the files to evaluate on")
     if holds_table(run):
         others = {"beam": beam, "max_tokens": max_tokens, "trees": trees, "columns": columns}
-        print_scores(evaluate_table(run, files, threshold, **others), json)
+        put_scores(evaluate_table(run, files, threshold, **others), json, out)
         return
     if threshold is not None:
         raise ConfigError(f"--threshold: is for tables, and {run} holds none")
     options = EvalOptions(
         max_tokens=max_tokens, beam=None if beam in (None, 1) else Beam(beam), trees=strings(trees), columns=columns
     )
-    print_scores(evaluate_run(load_run(run), strings(files), options), json)
+    put_scores(evaluate_run(load_run(run), strings(files), options), json, out)
 
 
-def print_scores(scores: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        import json
+def put_scores(scores: dict[str, Any], as_json: bool, out: Path | None) -> None:
+    """As lines for people or as JSON; in a file always as JSON."""
+    if not as_json:
+        print_scores(scores)
+    if as_json or out is not None:
+        put_json([scores], out)
 
-        print(json.dumps(scores))
-        return
+
+def print_scores(scores: dict[str, Any]) -> None:
     for name, value in scores.items():
         if isinstance(value, dict):
-            print_scores({f"{name}.{part}": part_value for part, part_value in value.items()}, as_json)
+            print_scores({f"{name}.{part}": part_value for part, part_value in value.items()})
         else:
             print(f"{name}: {f'{value:.4f}' if isinstance(value, float) else value}")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from regard.tables.cautions import cautions
@@ -15,6 +16,8 @@ from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.fit_settings import FitSettings
 from regard.tables.leaks import HeldOut
 from regard.tables.problem import Problem
+from regard.tables.progress import report, within
+from regard.tables.proposals import check_cost, propose_thresholds
 from regard.tables.scores import score
 from regard.tables.splits import Split, check_split, sample, split_rows
 
@@ -29,16 +32,18 @@ def fit_problem(problem: Problem, settings: FitSettings) -> tuple[NPTClassifier 
     """An estimator of all rows, and the scores of one fitted without the held-out rows."""
     began = time.monotonic()
     check_split(problem, settings)
+    check_cost(problem, settings.cost)
     split = split_rows(problem, settings) if len(problem.target) >= MIN_ROWS_TO_SCORE else None
     if settings.group is not None:
-        problem = replace(problem, features=problem.features.drop(columns=settings.group))
-    scores = {} if split is None else _held_out_scores(problem, settings, split)
+        problem = problem.without(settings.group)
+    with within("held-out score"):
+        scores = {} if split is None else _held_out_scores(problem, settings, split)
     left = settings.time_limit - (time.monotonic() - began)
     logger.info("fitting all %s rows (%s)", f"{len(problem.target):,}", settings.mode)
-    estimator = replace(settings, time_limit=max(left, 0.01 * settings.time_limit)).estimator(problem)
-    with warnings.catch_warnings(record=True) as caught:
+    estimator = replace(settings, time_limit=max(left, 0.01 * settings.time_limit)).estimator_with_keys(problem)
+    with warnings.catch_warnings(record=True) as caught, within("all rows"):
         warnings.simplefilter("always", ConvergenceWarning)
-        estimator.fit(problem.features, problem.target)
+        estimator.fit(pd.concat([problem.ignored, problem.features], axis=1), problem.target)
     for warning in caught:
         logger.warning("note: %s", warning.message)
     estimator.set_params(time_limit=settings.time_limit)
@@ -53,6 +58,7 @@ def _held_out_scores(problem: Problem, settings: FitSettings, split: Split) -> d
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the final fit warns again
         estimator = brief.estimator(problem).fit(problem.features.iloc[train], problem.target.iloc[train])
+    report("scoring on held-out rows")
     scores = score(estimator, problem.features.iloc[held_out], problem.target.iloc[held_out])
     if not _beats_baseline(scores, problem, train, held_out):
         baseline = "the class frequencies" if problem.classifies else "the mean"
@@ -61,9 +67,14 @@ def _held_out_scores(problem: Problem, settings: FitSettings, split: Split) -> d
         )
     some = sample(held_out, MAX_ROWS_OF_CAUTIONS)
     result = HeldOut(estimator, problem.features.iloc[some], problem.target.iloc[some], scores)
+    report("checking the score")
     for line in cautions(problem, settings, split, result):
         logger.warning("note: %s", line)
-    return scores
+    if settings.cost is None:
+        return scores
+    line, thresholds = propose_thresholds(result, settings.cost)
+    logger.info("%s", line)
+    return scores | thresholds
 
 
 def _beats_baseline(scores: Mapping[str, float], problem: Problem, train: np.ndarray, held_out: np.ndarray) -> bool:
