@@ -95,10 +95,27 @@ def put_scores(scores: dict[str, Any], as_json: bool, out: Path | None) -> None:
 
 def print_scores(scores: dict[str, Any]) -> None:
     for name, value in scores.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and all(isinstance(row, dict) for row in value.values()):
+            print_table(name, value)
+        elif isinstance(value, dict):
             print_scores({f"{name}.{part}": part_value for part, part_value in value.items()})
         else:
-            print(f"{name}: {f'{value:.4f}' if isinstance(value, float) else value}")
+            print(f"{name}: {_score(value)}")
+
+
+def print_table(name: str, rows: dict[str, dict[str, Any]]) -> None:
+    """Scores by row and column, such as a confusion matrix."""
+    heads = list(dict.fromkeys(head for row in rows.values() for head in row))
+    cells = [[row, *(_score(each.get(head, "")) for head in heads)] for row, each in rows.items()]
+    lines = [[f"{name}:", *heads], *cells]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(heads) + 1)]
+    for first, *others in lines:
+        right = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        print("  ".join([first.ljust(widths[0]), *right]))
+
+
+def _score(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 @app.command

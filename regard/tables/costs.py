@@ -6,6 +6,7 @@ probabilities are never quite calibrated; where they leave a range of thresholds
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -56,12 +57,8 @@ def mean_cost(
 def cheapest_threshold(truth: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"], cost: Cost) -> float:
     """A threshold with the least cost on these rows: a short number in the range of those that are equally good."""
     ends = np.unique(np.concatenate([[0.0], probability.clip(0, 1), [1.0]]))
-    ranges = list(
-        zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-    )  # thresholds above low, up to high, are alike
+    ranges = list(pairwise(ends.tolist()))  # all thresholds above the lower end, up to the higher one, are alike
     costs = np.array([mean_cost(truth, probability, high, cost) for _, high in ranges])
-    if probability.max() < 1:  # above all probabilities: never detected
-        costs[-1] = cost.miss * truth.mean()
     best = np.flatnonzero(np.isclose(costs, costs.min(), rtol=1e-9, atol=0))
     low, high = min((ranges[place] for place in best), key=lambda one: _distance(cost.threshold, *one))
     return short_number(low, high, cost.threshold)

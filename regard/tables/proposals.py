@@ -27,7 +27,7 @@ def propose_thresholds(result: HeldOut, cost: Cost) -> tuple[str, dict[str, floa
     by_cost = cheapest_threshold(truth, probability, cost)
     paid = {one: mean_cost(truth, probability, one, cost) for one in (by_cost, by_f1, 0.5)}
     line = (
-        f"for cost {cost} (false alarm : miss), predict {label!r} with --threshold {by_cost:g}: {paid[by_cost]:.3g} per "
-        f"held-out row; {paid[by_f1]:.3g} with {by_f1:g}, the best F1; {paid[0.5]:.3g} with 0.5"
+        f"for cost {cost} (false alarm : miss), predict {label!r} with --threshold {by_cost:g}: {paid[by_cost]:.3g} "
+        f"per held-out row; {paid[by_f1]:.3g} with {by_f1:g}, the best F1; {paid[0.5]:.3g} with 0.5"
     )
     return line, {"threshold_cost": by_cost, "threshold_f1": by_f1}

@@ -104,11 +104,8 @@ def effects_grid(explanations: Sequence[Explanation]) -> RenderableType:
         for one in explanations
     ]
     unit = "points of probability" if explanations[0].evidence.is_probability else "the unit of the target"
-    more = (
-        f"; {len(effects) - len(few):,} more columns with smaller ones: --out effects.csv"
-        if effects[len(few) :]
-        else ""
-    )
+    left = len(effects) - len(few)
+    more = f"; {left:,} more columns with smaller ones: --out effects.csv" if left else ""
     note = f"effects (Shapley values) in {unit}: they lead from the average prediction to that of the row{more}"
     heads = ("row", *keys, *(["target"] if several else []), "prediction", *few)
     return Group(grid("Effects of the columns", heads, rows), Text(note))

@@ -68,7 +68,7 @@ class Columns:
         return [list(range(end - column.width, end)) for column, end in zip(self.columns, ends, strict=True)]
 
     def identity_positions(self) -> list[int]:
-        """The numbers of `encode` that say which cell it is. Others, the scores of a text, differ where that is known."""
+        """The numbers of `encode` that say which cell it is: not the scores of a text."""
         parts = zip(self.columns, self.positions(), strict=True)
         return [place for column, places in parts for place in (places[:1] if column.kind == "text" else places)]
 
