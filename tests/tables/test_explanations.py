@@ -50,7 +50,7 @@ def test_effects_of_several_rows_are_those_of_each(run: Path, folder: Path, tmp_
 def test_several_rows_are_one_table_on_the_screen(run: Path, folder: Path, capsys: pytest.CaptureFixture):
     assert command("explain", run, folder / "flats.csv", "--row", 5, 2) == 0
     shown = capsys.readouterr().out
-    assert shown.splitlines()[1].split()[:3] == ["row", "id", "prediction"]
+    assert shown.splitlines()[1].split()[:4] == ["row", "id", "dear", "prediction"]
     assert [line.split()[:2] for line in shown.splitlines()[2:4]] == [["5", "R-5"], ["2", "R-2"]]
 
 

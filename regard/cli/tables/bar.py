@@ -15,7 +15,7 @@ from rich.text import Text
 from regard.tables.progress import listening
 from regard.train.display import clock
 
-WIDTH = 24
+WIDTH = 20
 
 
 class TimeBar(ProgressColumn):
@@ -34,7 +34,7 @@ class TimeLeft(ProgressColumn):
         elapsed = task.elapsed or 0.0
         if task.total is None:
             return Text(clock(elapsed))
-        return Text(f"at most {clock(task.total - elapsed)} left" if elapsed < task.total else "finishing")
+        return Text(f"{clock(task.total - elapsed)} left" if elapsed < task.total else "finishing")
 
 
 @contextmanager
