@@ -60,9 +60,9 @@ def _rebuilt(predictor: Predictor, table: EncodedTable, rest: Int[Tensor, " row"
 
 def _rebuilt_scratch(predictor: NPTPredictor, rest: Int[Tensor, " row"], known: int) -> NPTPredictor:
     cells = predictor.table.cells
-    kept = torch.arange(len(cells)) >= known  # rows without a target, which stand after the others, stay
-    kept[rest] = True
-    places = kept.cumsum(0) - 1
-    context = predictor.context_rows[kept[predictor.context_rows]]
-    table = replace(predictor.table, cells=cells[kept])
+    selected = torch.arange(len(cells)) >= known  # rows without a target, which stand after the others, stay
+    selected[rest] = True
+    places = selected.cumsum(0) - 1
+    context = predictor.context_rows[selected[predictor.context_rows]]
+    table = replace(predictor.table, cells=cells[selected])
     return NPTPredictor(predictor.model, table, places[context], predictor.residuals)

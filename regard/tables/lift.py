@@ -12,10 +12,10 @@ TENTHS = 10
 
 def lift_table(truth: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> dict[str, dict[str, float]]:
     """Cumulative, for the top 10 %, 20 %, … of the rows: the fraction of the class that they hold, and the lift."""
-    found = cumulative_gain(truth, probability)
+    gains = cumulative_gain(truth, probability)
     table = {}
     for tenth in range(1, TENTHS + 1):
-        gain = float(np.interp(tenth / TENTHS * len(truth), np.arange(len(truth) + 1), found))
+        gain = float(np.interp(tenth / TENTHS * len(truth), np.arange(len(truth) + 1), gains))
         table[f"top_{100 * tenth // TENTHS}%"] = {"gain": gain, "lift": gain * TENTHS / tenth}
     return table
 

@@ -252,7 +252,8 @@ def test_tables_are_saved(site: tuple[str, Session], watched: Watched, tmp_path:
         coming.value.save_as(tmp_path / f"{name}.csv")
     with (tmp_path / "columns.csv").open(newline="") as file:
         saved = list(csv.reader(file))
-    assert [(name, float(weight)) for name, weight in saved[1:]] == list(recording.columns)
+    assert [(name, float(effect)) for name, effect, _ in saved[1:]] == list(recording.columns)
+    assert [float(error) for *_, error in saved[1:]] == list(recording.errors)
     with (tmp_path / "rows.csv").open(newline="") as file:
         head, *saved = csv.reader(file)
     assert head == ["row", "weight", recording.target, *recording.names]

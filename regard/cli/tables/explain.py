@@ -70,10 +70,10 @@ def explain(
         _show(explanations, table)
 
 
-def _rows(asked: Sequence[int | str], count: int, table: Path) -> list[int]:
-    if "all" in asked:
+def _rows(numbers: Sequence[int | str], count: int, table: Path) -> list[int]:
+    if "all" in numbers:
         return list(range(count))
-    rows = [number for number in dict.fromkeys(asked) if isinstance(number, int)]
+    rows = [number for number in dict.fromkeys(numbers) if isinstance(number, int)]
     for number in rows:
         if not 0 <= number < count:
             raise ConfigError(f"--row {number}: {table} has {count:,} rows, the first of which is 0")
