@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from regard.cli.app import app
+from regard.cli.results import check_out, put_json
 from regard.cli.tables import evaluate_table
 from regard.core.errors import ConfigError, at_least
 from regard.tasks.options import strings
@@ -36,6 +37,7 @@ def evaluate(
     columns: tuple[str, ...] = (),
     threshold: float | None = None,
     query: str = "",
+    out: Path | None = None,
 ) -> None:
     """Evaluate a run on files that it was not trained on.
 
@@ -61,6 +63,8 @@ def evaluate(
         For a table with two classes: the probability from which on the rarer one is predicted.
     query
         For a table: SQL select on a SQLite or DuckDB file, which is opened read-only.
+    out
+        .json file to write the JSON object to.
     """
     from regard.decode import Beam
     from regard.loading import holds_table
@@ -69,11 +73,12 @@ def evaluate(
     from regard.tasks.run import load_run
 
     at_least(1, beam=beam, max_tokens=max_tokens)
+    check_out(out)
     if not files:
         raise ConfigError("evaluate: name the files to evaluate on")
     if holds_table(run):
         others = {"beam": beam, "max_tokens": max_tokens, "trees": trees, "columns": columns}
-        print_scores(evaluate_table(run, files, threshold, query, **others), json)
+        put_scores(evaluate_table(run, files, threshold, query, **others), json, out)
         return
     if threshold is not None or query:
         option = "--query" if query else "--threshold"
@@ -81,20 +86,40 @@ def evaluate(
     options = EvalOptions(
         max_tokens=max_tokens, beam=None if beam in (None, 1) else Beam(beam), trees=strings(trees), columns=columns
     )
-    print_scores(evaluate_run(load_run(run), strings(files), options), json)
+    put_scores(evaluate_run(load_run(run), strings(files), options), json, out)
 
 
-def print_scores(scores: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        import json
+def put_scores(scores: dict[str, Any], as_json: bool, out: Path | None) -> None:
+    """As lines for people or as JSON; in a file always as JSON."""
+    if not as_json:
+        print_scores(scores)
+    if as_json or out is not None:
+        put_json([scores], out)
 
-        print(json.dumps(scores))
-        return
+
+def print_scores(scores: dict[str, Any]) -> None:
     for name, value in scores.items():
-        if isinstance(value, dict):
-            print_scores({f"{name}.{part}": part_value for part, part_value in value.items()}, as_json)
+        if isinstance(value, dict) and all(isinstance(row, dict) for row in value.values()):
+            print_table(name, value)
+        elif isinstance(value, dict):
+            print_scores({f"{name}.{part}": part_value for part, part_value in value.items()})
         else:
-            print(f"{name}: {f'{value:.4f}' if isinstance(value, float) else value}")
+            print(f"{name}: {_score(value)}")
+
+
+def print_table(name: str, rows: dict[str, dict[str, Any]]) -> None:
+    """Scores by row and column, such as a confusion matrix."""
+    heads = list(dict.fromkeys(head for row in rows.values() for head in row))
+    cells = [[row, *(_score(each.get(head, "")) for head in heads)] for row, each in rows.items()]
+    lines = [[f"{name}:", *heads], *cells]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(heads) + 1)]
+    for first, *others in lines:
+        right = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        print("  ".join([first.ljust(widths[0]), *right]))
+
+
+def _score(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 @app.command

@@ -2,7 +2,7 @@
 
 config.yaml          task, model, training and data settings; versions, threads, seed, command
 tokenizer.json       for text
-columns.json, table.safetensors   for a table: its columns and its training rows
+columns.json, keys.json, table.safetensors   for a table: its columns, ignored columns, training rows
 model.safetensors    the best weights
 checkpoints/step-…/  weights, optimiser, progress; complete or absent, with a sha256 manifest
 metrics.jsonl        a line a log step
@@ -13,6 +13,7 @@ from regard.store.folder import (
     CARD,
     COLUMNS,
     CONFIG,
+    KEYS,
     TABLE,
     TOKENIZER,
     WEIGHTS,
@@ -25,6 +26,7 @@ __all__ = [
     "CARD",
     "COLUMNS",
     "CONFIG",
+    "KEYS",
     "METRICS",
     "TABLE",
     "TOKENIZER",

@@ -28,12 +28,12 @@ from regard.train.keeper import Checkpoint
 
 CONFIG, WEIGHTS, TOKENIZER = "config.yaml", "model.safetensors", "tokenizer.json"
 CARD = "card.md"
-COLUMNS, TABLE = "columns.json", "table.safetensors"
+COLUMNS, KEYS, TABLE = "columns.json", "keys.json", "table.safetensors"
 CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
 
 
 OURS = {
-    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, TABLE, "checkpoints", "tokens", "images", CARD, "loss.png",
+    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, KEYS, TABLE, "checkpoints", "tokens", "images", CARD, "loss.png",
     "alignment.png", ".lock",
 }  # fmt: skip
 

@@ -22,6 +22,7 @@ from regard.tables.encode.cells import ROW, read_codes
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.frames import as_frame
 from regard.tables.encode.growth import describe_again, extend_columns
+from regard.tables.encode.keys import as_keys
 from regard.tables.encode.table import EncodedTable, join
 from regard.tables.encode.target import as_numbers, target_columns
 from regard.tables.ensemble import Ensemble
@@ -41,6 +42,7 @@ class Addition:
 
     columns: Columns
     tables: Sequence[EncodedTable]  # the new rows, one table for each target
+    keys: pd.DataFrame  # of the new rows; missing where the table has no such column
 
 
 def encode_addition(estimator: Estimator, table: Any, y: Any) -> Addition:
@@ -52,7 +54,8 @@ def encode_addition(estimator: Estimator, table: Any, y: Any) -> Addition:
     columns = extend_columns(estimator.columns_, frame, type(estimator).__name__)
     values = torch.from_numpy(columns.encode(frame).values)
     known = zip(estimator.tables_, targets, strict=True)
-    return Addition(columns, [replace(table, values=values, target=target) for table, target in known])
+    keys = as_keys(frame.reindex(columns=list(estimator.keys_)))
+    return Addition(columns, [replace(table, values=values, target=target) for table, target in known], keys)
 
 
 def _encode_targets(estimator: Estimator, y: Any) -> list[Tensor]:
@@ -86,6 +89,7 @@ def add_rows(estimator: Estimator, addition: Addition, rows: Tensor | None = Non
         predictors = [_final(estimator, predictor, table) for predictor, table in known]
     estimator.columns_ = describe_again(addition.columns, tables[0].values.numpy())
     estimator.rows_ = torch.cat([estimator.rows_, rows])
+    estimator.keys_ = pd.concat([estimator.keys_, addition.keys], ignore_index=True)
     estimator.tables_, estimator.predictors_ = tables, predictors
 
 

@@ -45,6 +45,7 @@ def retarget(estimator: NPTClassifier | NPTRegressor, column: str, table: Any = 
     )
     other.fit(rows.loc[known, features], rows.loc[known, column].infer_objects())
     other.rows_ = estimator.rows_[known.nonzero()[0]]
+    other.keys_ = estimator.keys_[known].reset_index(drop=True)
     return other
 
 

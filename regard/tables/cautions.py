@@ -90,7 +90,7 @@ def _rare_class(result: HeldOut) -> Iterator[str]:
     if f1 > usual["f1"] + MORE_F1:
         yield (
             f"{label!r} is rare ({truth.mean():.1%} of the held-out rows): recall {usual['recall']:.0%} and F1 "
-            f"{usual['f1']:.2f} if it must be the more probable class; with predict --threshold {threshold:.2g}, "
+            f"{usual['f1']:.2f} if it must be the more probable class; with predict --threshold {threshold:g}, "
             f"recall {detection_scores(truth, probability, threshold)['recall']:.0%} and F1 {f1:.2f}"
         )
 

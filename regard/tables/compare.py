@@ -3,11 +3,12 @@
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -19,6 +20,7 @@ from regard.tables.encode.target import Classes
 from regard.tables.encode.text_scores import score_targets
 from regard.tables.fit_settings import FitSettings
 from regard.tables.problem import Problem
+from regard.tables.progress import within
 from regard.tables.scores import class_scores, number_scores
 
 Fold = tuple[np.ndarray, np.ndarray]
@@ -39,6 +41,11 @@ class ModelScore:
         if self.error:
             return {"error": self.error}
         return {metric: self.mean, "std": self.std, "seconds": self.seconds}
+
+
+def comparison_table(metric: str, scores: Sequence[ModelScore]) -> pd.DataFrame:
+    """A row for each model."""
+    return pd.DataFrame([{"model": one.name, **one.as_dict(metric)} for one in scores])
 
 
 def compare(
@@ -131,8 +138,9 @@ def _score(name: str, predict: FoldPredictions, metric: str, codes: np.ndarray, 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for fold in splits:
-                predicted, truth = predict(fold), codes[fold[1]]
+            for number, fold in enumerate(splits):
+                with within(f"{name}, fold {number + 1} of {len(splits)}"):
+                    predicted, truth = predict(fold), codes[fold[1]]
                 each = number_scores(truth, predicted) if metric == "rmse" else class_scores(truth, predicted)
                 scores.append(each[metric])
     except Exception as error:  # a failing model is a result; the others go on

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
 from regard.data.tables.types import like_dates
 from regard.tables.encode.cells import read_codes, read_numbers
@@ -28,6 +29,22 @@ def check_training_data(columns: Columns, frame: pd.DataFrame) -> list[str]:
 def check_new_data(columns: Columns, frame: pd.DataFrame) -> list[str]:
     """Differences of this table from the training table, one line each."""
     return [line for column, cells in columns.match(as_frame(frame)) for line in _check_drift(column, cells)]
+
+
+def identifiers(columns: Columns, values: Float[np.ndarray, "row cell"]) -> list[str]:
+    """The features that seem to be identifiers, given the encoded training rows."""
+    parts = zip(columns.columns, columns.positions(), strict=True)
+    return [column.name for column, places in parts if _is_identifier(column, values[:, places[0]])]
+
+
+def _is_identifier(column: Column, cells: Float[np.ndarray, " row"]) -> bool:
+    filled = cells[~np.isnan(cells)]
+    if len(filled) <= MIN_ROWS:
+        return False
+    if column.kind == "number":
+        return bool((np.diff(filled) == 1).all())
+    distinct = list(map(str, column.categories))
+    return len(distinct) > NEARLY_ALL * len(filled) and _like_identifiers(distinct)
 
 
 def _check_column(column: Column, cells: pd.Series) -> Iterator[str]:

@@ -18,7 +18,7 @@ class Evidence:
     """What one prediction depends on."""
 
     prediction: Any
-    rows: pd.DataFrame  # training rows by index, the largest weight first: `weight`, `target`, and their cells
+    rows: pd.DataFrame  # training rows by index, the largest weight first: `weight`, `target`, keys, and their cells
     columns: pd.DataFrame  # by column, the largest first: `effect` on the prediction, and its standard `error`
     base: float  # the average prediction of training rows; with all effects it is `value`
     value: float  # the predicted number, or the probability of the predicted class
@@ -26,3 +26,4 @@ class Evidence:
     context: int  # number of training rows with a weight
     attends_to_labels: bool  # whether weights are those of labels in the prediction, not of attention on the way
     own_row: int | None = None  # the training row that the query row is; it is left out of the rows
+    keys: tuple[str, ...] = ()  # the first columns of `rows` after weight and target: they say which row it is

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 
 from regard.core.errors import ConfigError
+from regard.tables.costs import Cost
+from regard.tables.encode.keys import IGNORE
 from regard.tables.estimators.base import Mode
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
@@ -21,6 +23,7 @@ class FitSettings:
     weights: str | None = None
     time: str | None = None  # column of dates or numbers: the last rows are held out for the score
     group: str | None = None  # column: rows with the same cell are held out together
+    cost: Cost | None = None  # of errors, for which a threshold is proposed
 
     def __post_init__(self) -> None:
         if not 0 < self.time_limit < math.inf:
@@ -36,6 +39,11 @@ class FitSettings:
         return kind(
             mode=self.mode, time_limit=self.time_limit, random_state=self.seed, kinds=kinds, weights=self.weights
         )
+
+    def estimator_with_keys(self, problem: Problem) -> NPTClassifier | NPTRegressor:
+        """The same, of the features beside the ignored columns, which its evidence shows."""
+        kinds = {**self.feature_kinds(problem), **dict.fromkeys(problem.ignored, IGNORE)}
+        return self.estimator(problem).set_params(kinds=kinds or None)
 
     def feature_kinds(self, *problems: Problem) -> dict[str, str]:
         """`kinds` without those of the targets."""

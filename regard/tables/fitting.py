@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from regard.tables.cautions import cautions
@@ -15,6 +16,8 @@ from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.fit_settings import FitSettings
 from regard.tables.leaks import HeldOut
 from regard.tables.problem import Problem
+from regard.tables.progress import report, within
+from regard.tables.proposals import check_cost, propose_thresholds
 from regard.tables.scores import score
 from regard.tables.several_targets import join_targets, single_target
 from regard.tables.splits import Split, check_split, sample, split_rows
@@ -38,18 +41,20 @@ def fit_problems(
     began = time.monotonic()
     problem = problems[0]
     check_split(problem, settings)
+    check_cost(problem, settings.cost)
     split = split_rows(problem, settings) if len(problem.target) >= MIN_ROWS_TO_SCORE else None
     if settings.group is not None:
-        problem = replace(problem, features=problem.features.drop(columns=settings.group))
+        problem = problem.without(settings.group)
     settings = replace(settings, kinds=settings.feature_kinds(*problems))
-    problems = [replace(one, features=problem.features) for one in problems]
-    scores = {} if split is None else _held_out_scores(problems, settings, split)
+    problems = [replace(one, features=problem.features, ignored=problem.ignored) for one in problems]
+    with within("held-out score"):
+        scores = {} if split is None else _held_out_scores(problems, settings, split)
     left = settings.time_limit - (time.monotonic() - began)
     logger.info("fitting all %s rows (%s)", f"{len(problem.target):,}", settings.mode)
-    estimator = replace(settings, time_limit=max(left, 0.01 * settings.time_limit)).estimator(problem)
-    with warnings.catch_warnings(record=True) as caught:
+    estimator = replace(settings, time_limit=max(left, 0.01 * settings.time_limit)).estimator_with_keys(problem)
+    with warnings.catch_warnings(record=True) as caught, within("all rows"):
         warnings.simplefilter("always", ConvergenceWarning)
-        estimator.fit(problem.features, join_targets(problems))
+        estimator.fit(pd.concat([problem.ignored, problem.features], axis=1), join_targets(problems))
     for warning in caught:
         logger.warning("note: %s", warning.message)
     estimator.set_params(time_limit=settings.time_limit)
@@ -65,6 +70,7 @@ def _held_out_scores(problems: Sequence[Problem], settings: FitSettings, split: 
         warnings.simplefilter("ignore")  # the final fit warns again
         features, target = problems[0].features.iloc[train], join_targets(problems).iloc[train]
         estimator = brief.estimator(problems[0]).fit(features, target)
+    report("scoring on held-out rows")
     if len(problems) == 1:
         return _check_target(problems[0], settings, split, estimator)
     by_target = {
@@ -89,9 +95,14 @@ def _check_target(
         )
     some = sample(held_out, MAX_ROWS_OF_CAUTIONS)
     result = HeldOut(estimator, problem.features.iloc[some], problem.target.iloc[some], scores)
+    report("checking the score")
     for line in cautions(problem, settings, split, result):
         logger.warning("note: %s%s", about, line)
-    return scores
+    if settings.cost is None:
+        return scores
+    line, thresholds = propose_thresholds(result, settings.cost)
+    logger.info("%s%s", about, line)
+    return scores | thresholds
 
 
 def _beats_baseline(scores: Mapping[str, float], problem: Problem, train: np.ndarray, held_out: np.ndarray) -> bool:

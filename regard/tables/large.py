@@ -21,6 +21,7 @@ from regard.tables.network.boosted_trees import BoostedTreesPredictor, grow_tree
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.learned_keys import LearnedKeysPredictor, train_learned_keys
 from regard.tables.predictor import Predictor
+from regard.tables.progress import report
 from regard.tables.weighting import best_weights
 from regard.train import DivergedError
 
@@ -48,18 +49,22 @@ def auto_large(
     rest, held_out = hold_out(table, min(MAX_HELD_OUT, int(HELD_OUT * len(table.values))), seed)
     # Rows that stop the training of a predictor would flatter it in the comparison with others, so other rows decide.
     stops, decides = (held_out.take(torch.arange(half, len(held_out.target), 2)) for half in range(2))
+    report("in context")
     candidates = [_in_context(model, table, rest, decides, members, seed, seconds)]
     if trees:
+        report("boosted trees")
         grown = grow_trees(rest, stops, TREES_TIME * seconds, seed)
         by_trees = BoostedTreesPredictor(*grown, rest).predict(decides.values)
         candidates.append(Candidate(BoostedTreesPredictor(*grown, table), by_trees))
     left = (1 - RESERVE) * seconds - (time.monotonic() - began)
+    report("learned keys")
     try:
         keys = train_learned_keys(rest, stops, max(left, 0.2 * seconds), seed)
         by_keys = LearnedKeysPredictor(keys, rest, seed).predict(decides.values)
         candidates.append(Candidate(LearnedKeysPredictor(keys, table, seed), by_keys))
     except DivergedError:  # the others remain
         pass
+    report("weighting and calibrating")
     return _ensemble(candidates, decides)
 
 

@@ -11,6 +11,7 @@ from regard.tables.ensemble import ALL_MEMBERS_ROWS, Ensemble
 from regard.tables.folds import split_folds
 from regard.tables.large import auto_large
 from regard.tables.network.in_context import InContextPredictor, Members
+from regard.tables.progress import report
 from regard.tables.small import MAX_FOLDS, MAX_HELD_OUT, MIN_HELD_OUT, auto_small
 
 ENOUGH = 200  # held-out rows to calibrate quantiles with; for a temperature those of one fold are
@@ -22,6 +23,7 @@ def in_context(model: InContextModel, table: EncodedTable, members: int, seed: i
     ensemble = Ensemble([InContextPredictor(model, table, Members(members, local=True), seed)], [1.0])
     if table.classes in (1, 2):
         return ensemble
+    report("calibrating on held-out rows")
     parts = list(_held_out(model, table, seed))
     if not parts:
         return ensemble

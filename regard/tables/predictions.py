@@ -80,13 +80,13 @@ def prediction_table(
     """A row of predictions for each row, in the same order; several targets are side by side."""
     columns = {}
     for one in predict_targets(estimator, frame, levels, threshold):
-        columns[one.target] = _rounded(one.predictions)
+        columns[one.target] = rounded(one.predictions)
         prefix = f"{one.target}_" if estimator.multi_output_ or not one.classifies else ""
-        columns |= {f"{prefix}{name}": _rounded(one.values[:, place]) for place, name in enumerate(one.names)}
+        columns |= {f"{prefix}{name}": rounded(one.values[:, place]) for place, name in enumerate(one.names)}
     return pd.DataFrame(columns)
 
 
-def _rounded(values: np.ndarray) -> pd.Series:
+def rounded(values: np.ndarray) -> pd.Series:
     """Numbers with seven digits, the precision of float32."""
     return pd.Series([float(f"{value:.7g}") for value in values] if values.dtype == np.float64 else values)
 
@@ -98,6 +98,12 @@ def sentence(one: TargetPredictions) -> str:
         return f"{one.target} is {prediction} with probability {values.max():.0%}"
     number, low, high = _significant(prediction, values[0], values[-1])
     return f"{one.target} is {number}, with probability 90% between {low} and {high}"
+
+
+def short_prediction(one: TargetPredictions) -> str:
+    """The prediction of one target for the first row: the class with its probability, or the number."""
+    prediction, values = one.predictions[0], one.values[0]
+    return f"{prediction} {values.max():.0%}" if one.classifies else _significant(prediction, values[0], values[-1])[0]
 
 
 def _significant(prediction: float, low: float, high: float) -> list[str]:

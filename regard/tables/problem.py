@@ -1,7 +1,7 @@
 """A supervised problem read from a file: features, target, and whether it is classification or regression."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +30,12 @@ class Problem:
     dropped: int  # rows without a target
     classifies: bool
     reason: str  # why it is classification, or regression
+    ignored: pd.DataFrame = field(default_factory=pd.DataFrame)  # columns of the same rows that are no features
+
+    def without(self, column: str) -> "Problem":
+        """With this feature among the ignored columns."""
+        ignored = pd.concat([self.ignored, self.features[[column]]], axis=1)
+        return replace(self, features=self.features.drop(columns=column), ignored=ignored)
 
 
 def read_problem(
@@ -62,7 +68,8 @@ def read_problem(
     cells = _as_classes(cells) if classifies else _as_numbers(path, cells)
     if cells.nunique() == 1:
         raise UserError(f"{path}: {target!r} is {as_label(cells[0])!r} in every row, so there is nothing to predict")
-    return Problem(features[known], cells, np.flatnonzero(known), int((~known).sum()), classifies, reason)
+    rows, dropped, ignored = np.flatnonzero(known), int((~known).sum()), frame.loc[known, list(dict.fromkeys(ignore))]
+    return Problem(features[known], cells, rows, dropped, classifies, reason, ignored)
 
 
 def read_known_rows(path: Path, targets: Sequence[str | None]) -> tuple[pd.DataFrame, Any, int]:

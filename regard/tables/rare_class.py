@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from regard.core.errors import ConfigError
+from regard.tables.costs import short_number
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 
@@ -55,11 +56,12 @@ def detection_scores(
 
 
 def best_threshold(truth: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> tuple[float, float]:
-    """The threshold with the largest F1 on these rows, and that F1."""
+    """A threshold, of few digits, with the largest F1 on these rows, and that F1."""
     precision, recall, thresholds = precision_recall_curve(truth, probability)
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
     best = int(f1[:-1].argmax())
-    return float(thresholds[best]), float(f1[best])
+    below = probability[probability < thresholds[best]].max(initial=0.0)
+    return short_number(float(below), float(thresholds[best])), float(f1[best])
 
 
 def confusion(truth: np.ndarray, predicted: np.ndarray, labels: list[Any]) -> dict[str, dict[str, int]]:

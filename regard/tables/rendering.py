@@ -18,9 +18,12 @@ from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.explain import Evidence
+from regard.tables.explanations import EFFECT, Explanation, effects_table
+from regard.tables.predictions import short_prediction
 from regard.tables.scores import NAMES
 
 MAX_COLUMNS = 6  # side by side
+MAX_KEYS = 2  # before them
 NEARLY_UNIFORM = 2.0  # largest weight over the uniform weight below which no row stands out
 
 
@@ -68,16 +71,18 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Re
         (name, cells.get(name), _effect(evidence, one["effect"]), f"± {_effect(evidence, one['error'])[1:]}")
         for name, one in evidence.columns.iterrows()
     ]
-    shown = [name for name, *_ in columns[:MAX_COLUMNS]]
+    features = [name for name, *_ in columns if name not in evidence.keys]
+    keys = evidence.keys[:MAX_KEYS]
+    shown = features[: MAX_COLUMNS - len(keys)]
     rows = evidence.rows
-    places = [list(rows.columns).index(name, 2) for name in shown]  # after weight and target
+    places = [list(rows.columns).index(name, 2) for name in (*keys, *shown)]  # after weight and target
     training = [
         (row, f"{rows.iloc[number, 0]:.1%}", rows.iloc[number, 1], *(rows.iloc[number, place] for place in places))
         for number, row in enumerate(rows.index)
     ]
     few = columns[: 2 * MAX_COLUMNS]
     left = f"; {len(columns) - len(few):,} more have smaller ones" if len(columns) > len(few) else ""
-    others = f"; shown with the {len(shown)} columns of largest effect" if len(columns) > len(shown) else ""
+    others = f"; shown with the {len(shown)} columns of largest effect" if len(features) > len(shown) else ""
     title = "Training rows with the largest weight in this prediction"
     if not evidence.attends_to_labels:
         title = "Training rows with the most attention"
@@ -86,15 +91,41 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Re
             grid("Columns that the prediction depends on", ("column", "cell", "effect", ""), few),
             Text(_sum_of_effects(evidence) + left),
         ),
-        Group(grid(title, ("row", "weight", target, *shown), training), Text(_row_weights(evidence) + others)),
+        Group(grid(title, ("row", "weight", target, *keys, *shown), training), Text(_row_weights(evidence) + others)),
     ]
 
 
-def evidence_json(evidence: Evidence, cells: pd.Series, target: str) -> str:
+def effects_grid(explanations: Sequence[Explanation]) -> RenderableType:
+    """The effects of columns on the predictions of several rows, side by side."""
+    effects = [name.removeprefix(EFFECT) for name in effects_table(explanations) if name.startswith(EFFECT)]
+    keys = explanations[0].evidence.keys[:MAX_KEYS]
+    few = effects[: MAX_COLUMNS - len(keys)]
+    several = len({one.target for one in explanations}) > 1
+    rows = [
+        (
+            one.row,
+            *(one.keys.get(name) for name in keys),
+            *([one.target] if several else []),
+            short_prediction(one.prediction),
+            *(_effect(one.evidence, one.evidence.columns["effect"][name]) for name in few),
+        )
+        for one in explanations
+    ]
+    unit = "points of probability" if explanations[0].evidence.is_probability else "the unit of the target"
+    left = len(effects) - len(few)
+    more = f"; {left:,} more columns with smaller ones: --out effects.csv" if left else ""
+    note = f"effects (Shapley values) in {unit}: they lead from the average prediction to that of the row{more}"
+    heads = ("row", *keys, *(["target"] if several else []), "prediction", *few)
+    return Group(grid("Effects of the columns", heads, rows), Text(note))
+
+
+def evidence_json(evidence: Evidence, cells: pd.Series, target: str, row: int | None = None) -> str:
     """The same as JSON on one line, with unrounded numbers."""
     effects = evidence.columns.assign(cell=[cells.get(name) for name in evidence.columns.index])
-    rows = evidence.rows
+    rows, first = evidence.rows, 2 + len(evidence.keys)  # after weight, target and keys
     document = {
+        "row": row,
+        "keys": {name: cells[name] for name in evidence.keys if name in cells},
         "target": target,
         "prediction": evidence.prediction,
         "probability" if evidence.is_probability else "number": evidence.value,
@@ -105,7 +136,8 @@ def evidence_json(evidence: Evidence, cells: pd.Series, target: str) -> str:
                 "row": int(number),
                 "weight": rows.iloc[place, 0],
                 "target": rows.iloc[place, 1],
-                "cells": dict(zip(rows.columns[2:], rows.iloc[place, 2:], strict=True)),
+                "keys": dict(zip(evidence.keys, rows.iloc[place, 2:first], strict=True)),
+                "cells": dict(zip(rows.columns[first:], rows.iloc[place, first:], strict=True)),
             }
             for place, number in enumerate(rows.index)
         ],

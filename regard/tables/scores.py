@@ -10,6 +10,7 @@ from regard.core.errors import UserError
 from regard.tables.encode.cells import ROW, read_codes, read_numbers
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.lift import lift_table
 from regard.tables.rare_class import check_threshold, choose_class, confusion, detection_scores, rare_class
 
 Array = np.ndarray
@@ -124,7 +125,8 @@ def _detection(
     rare = rare_class(estimator, number)
     if rare is not None:
         detected = detection_scores(codes == rare, probabilities[:, rare], 0.5 if threshold is None else threshold)
-        scores = {"detected_class": str(names[rare]), **detected}
+        lift = lift_table(codes == rare, probabilities[:, rare])
+        scores = {"detected_class": str(names[rare]), **detected, "lift": lift}
     if threshold is not None:
         scores["accuracy"] = float((chosen == codes).mean())
     return {**scores, "confusion": confusion(codes, chosen, names)}

@@ -30,6 +30,8 @@ def read_problems(
         read_problem(path, name, task, kinds, [*ignore, *(other for other in targets if other != name)])
         for name in targets
     ]
+    others = [name for name in targets if name not in ignore]  # they are no keys of each other
+    problems = [replace(one, ignored=one.ignored.drop(columns=others, errors="ignore")) for one in problems]
     return _with_common_rows(path, problems) if len(problems) > 1 else problems
 
 
@@ -58,6 +60,7 @@ def _take(problem: Problem, chosen: np.ndarray, total: int) -> Problem:
     return replace(
         problem,
         features=problem.features[chosen],
+        ignored=problem.ignored[chosen],
         target=target,
         rows=problem.rows[chosen],
         dropped=total - int(chosen.sum()),

@@ -23,6 +23,7 @@ from regard.tables.folds import split_folds
 from regard.tables.network.in_context import ClosedFormCache, InContextPredictor, Members
 from regard.tables.network.learned_keys import LearnedKeysPredictor, train_learned_keys
 from regard.tables.predictor import Predictor
+from regard.tables.progress import report, within
 from regard.tables.weighting import best_weights
 from regard.train import DivergedError
 
@@ -71,11 +72,14 @@ class Small:
             )
 
         began = time.monotonic()
+        report("in context")
         candidates = {"in_context": read_by(self.model)}
         one_pass = time.monotonic() - began
+        report("learned keys")
         with suppress(DivergedError):
             candidates["learned_keys"] = self._train_keys(number, rest, held_out, KEYS_TIME * seconds)
         left = max(end - time.monotonic() - one_pass, 0.2 * seconds)
+        report("fine-tuning")
         with suppress(DivergedError):
             finetuned = finetune(self.model, rest, held_out, left, seed_for("tune", self.seed, number))
             candidates["finetuned"] = read_by(finetuned)
@@ -107,8 +111,10 @@ def auto_small(model: InContextModel, table: EncodedTable, members: int, seed: i
         each = left / max(1, planned - number)
         if each <= passes or (number >= planned and left < longest):
             break
-        folds.append(small.train(number, rest, held_out, each))
+        with within(f"fold {number + 1} of {max(planned, number + 1)}"):
+            folds.append(small.train(number, rest, held_out, each))
         longest = max(longest, time.monotonic() - start)
+    report("weighting and calibrating")
     return _ensemble(folds, members) if folds else None
 
 

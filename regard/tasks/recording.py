@@ -21,6 +21,7 @@ class ViewInput:
     target: str | None = None  # of a pair; None: the model writes it
     row: Mapping[str, str] | None = None  # cells by the names of their columns, as they are written
     image: ImageFile | None = None
+    without: int | None = None  # number of a training row that the prediction of the row shall not attend to
 
     def fits(self, kind: str | None) -> bool:
         """Whether a run that takes this kind of input accepts it."""
@@ -29,7 +30,8 @@ class ViewInput:
     def as_json(self) -> dict[str, Any]:
         """As the page sends it: an image by its digest."""
         fields: dict[str, Any] = {"text": self.text, "target": self.target, "row": self.row}
-        return fields if self.image is None else {**fields, "image": self.image.digest}
+        fields |= {} if self.image is None else {"image": self.image.digest}
+        return fields | ({} if self.without is None else {"without": self.without})
 
 
 @dataclass(frozen=True)

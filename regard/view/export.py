@@ -72,7 +72,8 @@ def all_answers(session: Session, input: ViewInput | None) -> dict[str, Any]:
             continue
         row_input = input
         if row_input is None and run["kind"] == "row":  # the row with which the served page begins
-            row_input = ViewInput(row={column["name"]: column["value"] for column in run["columns"]})
+            cells = {column["name"]: column["value"] for column in run["columns"]}
+            row_input = ViewInput(row=cells, without=run["example"]["row"])
         if row_input is None or run["kind"] is None or not row_input.fits(run["kind"]):
             continue
         answers[f"{start}/record"] = recorded = session.record(number, row_input)

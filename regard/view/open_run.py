@@ -12,13 +12,14 @@ from regard.data.trees.conllu import Parse
 from regard.loading import holds_table, load, load_table
 from regard.models import Model
 from regard.store import CONFIG, METRICS, TOKENIZER, WEIGHTS
+from regard.tables.leave_out import leave_out
 from regard.tasks.base import Run, Task
 from regard.tasks.recording import Recording, ViewInput
 from regard.tasks.run import read_settings
 from regard.tasks.trees import needs_trees
 from regard.view.pictures import position_pictures
 from regard.view.pictures.groups import study_of
-from regard.view.row_explanation import Estimator, RowExplanation, explain_row, form_fields
+from regard.view.row_explanation import Estimator, RowExplanation, example_row, explain_row, form_fields
 
 ONLY_CURVES = "only its training curves can be drawn"
 
@@ -34,6 +35,7 @@ class OpenRun:
     def __init__(self, path: Path, trees: Sequence[Parse] = ()):
         self.path, self.trees = path, trees
         self._loaded: tuple[int, Any] | None = None
+        self._left_out: tuple[Estimator, int, Estimator] | None = None
 
     def loaded(self) -> Run | Estimator:
         """The run with its newest weights."""
@@ -56,7 +58,8 @@ class OpenRun:
     def _table(self) -> dict[str, Any]:
         estimator = self.loaded()
         assert not isinstance(estimator, Run)
-        return {"kind": "row", "model": type(estimator).__name__, "columns": form_fields(estimator)}
+        fields, example = form_fields(estimator), example_row(estimator)
+        return {"kind": "row", "model": type(estimator).__name__, "columns": fields, "example": example}
 
     def _model(self) -> dict[str, Any]:
         config, task, has_tokenizer = self._settings()
@@ -75,7 +78,17 @@ class OpenRun:
 
     def record(self, input: ViewInput) -> Recording | RowExplanation:
         loaded = self.loaded()
-        return record(loaded, input, self._tree(input)) if isinstance(loaded, Run) else explain_row(loaded, input)
+        if isinstance(loaded, Run):
+            return record(loaded, input, self._tree(input))
+        return explain_row(self._without(loaded, input.without), input)
+
+    def _without(self, estimator: Estimator, row: int | None) -> Estimator:
+        """The estimator without a training row; the last one is kept, for the next edit of the same row."""
+        if row is None:
+            return estimator
+        if self._left_out is None or self._left_out[0] is not estimator or self._left_out[1] != row:
+            self._left_out = estimator, row, leave_out(estimator, row)
+        return self._left_out[2]
 
     def takes_trees(self) -> bool:
         loaded = self.loaded()

@@ -25,6 +25,7 @@ class RecordRequest(BaseModel):
     target: str | None = None
     row: dict[str, str] | None = None
     image: str | None = None
+    without: int | None = None
 
 
 def make_app(session: Session, host: str = "127.0.0.1") -> FastAPI:
@@ -70,7 +71,9 @@ def _add_runs(app: FastAPI, session: Session) -> None:
     @app.post("/api/runs/{run}/record")
     def record(run: int, request: RecordRequest) -> Any:
         image = None if request.image is None else session.find_image(request.image)
-        return JSONResponse(session.record(run, ViewInput(request.text, request.target, request.row, image)))
+        return JSONResponse(
+            session.record(run, ViewInput(request.text, request.target, request.row, image, request.without))
+        )
 
     @app.post("/api/images")
     async def upload(request: Request, name: str = "") -> Any:

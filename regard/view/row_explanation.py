@@ -12,6 +12,7 @@ from regard.tables import NPTClassifier, NPTRegressor
 from regard.tables.data_checks import check_new_data
 from regard.tables.encode.cells import is_missing
 from regard.tables.encode.column import Column
+from regard.tables.explain import Evidence
 from regard.tables.predictions import predict_targets, sentence
 from regard.tasks.recording import ViewInput
 
@@ -28,9 +29,11 @@ class RowExplanation:
     prediction: Any  # a class, or a number
     target: str  # name of the target column
     probabilities: tuple[tuple[str, float], ...]  # of the classes; for regression the quantiles
-    names: tuple[str, ...] = ()  # columns of the training rows
+    names: tuple[str, ...] = ()  # columns of the training rows: keys first, then by effect
+    keys: int = 0  # how many of these are keys, which say which row it is
     rows: tuple[tuple[int, float, str, tuple[str, ...]], ...] = ()  # number, weight, target, cells; heaviest first
     columns: tuple[tuple[str, float], ...] = ()  # effect of each column on the prediction, largest first
+    errors: tuple[float, ...] = ()  # standard errors of these effects
     base: float = 0.0  # the average prediction for training rows, from which the effects lead to this one
     is_probability: bool = False  # whether that of the predicted class is explained, or the predicted number
     notes: tuple[str, ...] = ()
@@ -53,7 +56,7 @@ def explain_row(estimator: Estimator, input: ViewInput) -> RowExplanation:
     [evidence] = evidence[0] if estimator.multi_output_ else evidence
     if evidence.own_row is not None:
         notes += (f"row {evidence.own_row} of the training data is this row itself, and is left out below",)
-    cells = evidence.rows.iloc[:, 2:]
+    cells = _by_importance(evidence)
     rows = tuple(
         (int(number), float(weight), _text(label), tuple(map(_text, row)))
         for number, weight, label, row in zip(
@@ -67,13 +70,21 @@ def explain_row(estimator: Estimator, input: ViewInput) -> RowExplanation:
         target=first.target,
         probabilities=probabilities,
         names=tuple(map(str, cells.columns)),
+        keys=len(evidence.keys),
         rows=rows,
         columns=tuple((str(name), float(effect)) for name, effect in evidence.columns["effect"].items()),
+        errors=tuple(map(float, evidence.columns["error"])),
         base=evidence.base,
         is_probability=evidence.is_probability,
         notes=notes,
         context_rows=evidence.context,
     )
+
+
+def _by_importance(evidence: Evidence) -> pd.DataFrame:
+    """The cells of the training rows: those of the keys, then those of the columns with the largest effect."""
+    cells = evidence.rows.iloc[:, 2:]  # after weight and target
+    return cells[[*evidence.keys, *(name for name in evidence.columns.index if name not in evidence.keys)]]
 
 
 def _plain(value: Any) -> Any:
@@ -97,6 +108,17 @@ def as_row(estimator: Estimator, cells: Mapping[str, str]) -> pd.DataFrame:
             raise ConfigError(f"the table has no column {name!r}; it has {', '.join(names[:20])}")
     row = {column.name: _cell(column, cells.get(column.name, "")) for column in estimator.columns_.columns}
     return pd.DataFrame({name: pd.Series([cell], dtype=object) for name, cell in row.items()})
+
+
+def example_row(estimator: Estimator) -> dict[str, Any]:
+    """The first training row, with which the page begins: its number in the table, its keys and its target."""
+    code = estimator.tables_[0].target[0]
+    labels = (
+        (estimator.classes_[0] if estimator.multi_output_ else estimator.classes_) if is_classifier(estimator) else ()
+    )
+    target = labels[int(code)] if len(labels) else float(code)
+    keys = {name: _text(cells.iloc[0]) for name, cells in estimator.keys_.items()}
+    return {"row": int(estimator.rows_[0]), "keys": keys, "target": _text(_plain(target))}
 
 
 def form_fields(estimator: Estimator) -> list[dict[str, Any]]:

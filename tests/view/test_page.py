@@ -155,11 +155,20 @@ def test_a_changed_cell_moves_the_prediction(site: tuple[str, Session], watched:
     page.wait_for_selector("#explanations p.moved")
     assert page.text_content("#explanations p.moved") == f"before: {before}"
     row = json.loads(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('row')"))
-    recording = site[1].runs[5].record(ViewInput(row=row))
+    example = site[1].runs[5].describe()["example"]
+    assert f"Row {example['row']} of the training data" in page.text_content("main section .faint")
+    recording = site[1].runs[5].record(ViewInput(row=row, without=example["row"]))
     assert row["area"] == "180"
     assert page.text_content("#explanations .answer") == recording.summary
     assert page.text_content("#explanations tbody tr:first-child th") == recording.columns[0][0]
     assert page.locator("#explanations tbody").nth(1).locator("tr").count() == len(recording.rows)
+
+
+def test_wide_evidence_scrolls_in_its_box(site: tuple[str, Session], watched: Watched) -> None:
+    page = watched.open(site[0], wait="#explanations .answer", run=4)
+    page.set_viewport_size({"width": 320, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("[...document.querySelectorAll('.scroll')].some((box) => box.scrollWidth > box.clientWidth)")
 
 
 def test_training_is_drawn_and_goes_on(tmp_path: Path, watched: Watched) -> None:
@@ -243,7 +252,8 @@ def test_tables_are_saved(site: tuple[str, Session], watched: Watched, tmp_path:
         coming.value.save_as(tmp_path / f"{name}.csv")
     with (tmp_path / "columns.csv").open(newline="") as file:
         saved = list(csv.reader(file))
-    assert [(name, float(weight)) for name, weight in saved[1:]] == list(recording.columns)
+    assert [(name, float(effect)) for name, effect, _ in saved[1:]] == list(recording.columns)
+    assert [float(error) for *_, error in saved[1:]] == list(recording.errors)
     with (tmp_path / "rows.csv").open(newline="") as file:
         head, *saved = csv.reader(file)
     assert head == ["row", "weight", recording.target, *recording.names]

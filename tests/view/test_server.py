@@ -81,6 +81,25 @@ def test_evidence_is_that_of_the_estimator(tables: tuple[Path, Path]) -> None:
     assert explanation.prediction == estimator.predict(frame)[0]
 
 
+def test_the_page_begins_with_a_row_that_is_left_out(tables: tuple[Path, Path]) -> None:
+    web = client(tables[0])
+    [described] = web.get("/api/runs").json()["runs"]
+    example = described["example"]
+    row = {field["name"]: field["value"] for field in described["columns"]}
+    answer = web.post("/api/runs/0/record", json={"row": row, "without": example["row"]}).json()
+    known = web.post("/api/runs/0/record", json={"row": row}).json()
+    assert answer["input"]["without"] == example["row"]
+    assert answer["context_rows"] <= known["context_rows"]
+    assert answer["prediction"] is not None
+    for edited in (row, {**row, "area": str(float(row["area"]) + 1)}):  # also when it is edited
+        left_out = web.post("/api/runs/0/record", json={"row": edited, "without": example["row"]}).json()
+        assert example["row"] not in [number for number, *_ in left_out["rows"]]
+        assert not any("this row itself" in note for note in left_out["notes"])
+    order = [name for name, _ in answer["columns"]]
+    assert answer["names"][answer["keys"] :] == [name for name in order if name in answer["names"][answer["keys"] :]]
+    assert len(answer["errors"]) == len(order)
+
+
 def test_of_several_targets_the_first_is_shown_and_told() -> None:
     import numpy as np
 

@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 
 from regard.cli.app import app
+from regard.cli.results import check_out, put_json
 from regard.cli.tables.options import Kinds, Mode, Task, log_target, read_kinds
 
 logger = logging.getLogger("regard.tables")
@@ -23,6 +24,7 @@ def compare(
     query: str = "",
     seed: int = 0,
     json: bool = False,
+    out: Path | None = None,
 ) -> None:
     """Compare with baselines by cross-validation: scikit-learn, and CatBoost, XGBoost, LightGBM if installed.
 
@@ -50,7 +52,10 @@ def compare(
         Random seed.
     json
         Print one JSON object.
+    out
+        File to write: the scores as a table (.csv, .tsv, .parquet) or as that JSON object (.json).
     """
+    from regard.cli.tables.bar import progress_bar
     from regard.data.tables.source import read_sources
     from regard.tables.compare import compare as compare_models
     from regard.tables.encode.frames import errors_in
@@ -58,20 +63,25 @@ def compare(
     from regard.tables.problem import read_problem
     from regard.tables.rendering import comparison_grid
 
+    json = check_out(out, tables=True, as_json=json)
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds))
     table = read_sources(tables, query)
     problem = read_problem(table, target, task, settings.kinds, ignore)
     log_target(problem)
-    with errors_in(table):
+    with errors_in(table), progress_bar():
         metric, scores = compare_models(problem, settings, folds)
     for one in scores:
         if one.error:
             logger.warning("note: %s failed: %s", one.name, one.error)
     if json:
-        import json as writer
-
-        print(writer.dumps({one.name: one.as_dict(metric) for one in scores}))
+        put_json([{one.name: one.as_dict(metric) for one in scores}], out)
         return
+    if out is not None:
+        from regard.data.tables.files import write_table
+        from regard.tables.compare import comparison_table
+
+        write_table(comparison_table(metric, scores), out)
+        logger.info("wrote %s", out)
     from rich.console import Console
 
     Console(highlight=False, soft_wrap=True).print(comparison_grid(metric, scores, folds))

@@ -1,10 +1,17 @@
 """`regard explain`."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from regard.cli.app import app
+from regard.cli.results import check_out, put_json
 from regard.core.errors import ConfigError, at_least
+
+if TYPE_CHECKING:
+    from regard.data.tables.source import TableSource
+    from regard.tables.explanations import Explanation
 
 logger = logging.getLogger("regard.tables")
 
@@ -14,13 +21,14 @@ def explain(
     run: Path,
     table: Path | None = None,
     *,
-    row: int = 0,
+    row: tuple[int | Literal["all"], ...] = (0,),
     top: int = 5,
     query: str = "",
     json: bool = False,
+    out: Path | None = None,
     report: Path | None = None,
 ) -> None:
-    """Show the evidence of a prediction: the effects of its columns, and the training rows that it depends on.
+    """Show the evidence of predictions: the effects of their columns, and the training rows that they depend on.
 
     With `--report`, write a page about the whole model instead: scores beside baselines, calibration, mistakes,
     importances of columns, deciding rows, warnings.
@@ -33,13 +41,15 @@ def explain(
         A table with the same columns, from a file as for `regard fit`. For a report, one with the target, which the
         model has not seen; without it, training rows are held out and predicted by models fitted without them.
     row
-        Index of the row; the first is 0.
+        Index of the row; the first is 0. Several rows, or `all`, give a table with their effects side by side.
     top
-        How many training rows to show.
+        How many training rows to show, of a single row and in JSON.
     query
         SQL select on a SQLite or DuckDB file, which is opened read-only.
     json
-        Print one JSON object for each target.
+        Print a JSON object for each row and target, each on a line.
+    out
+        File to write: a table of effects (.csv, .tsv, .parquet), or those JSON objects (.json, .jsonl).
     report
         .html file to write, whole or not at all.
     """
@@ -48,36 +58,62 @@ def explain(
         return
     if table is None:
         raise ConfigError(f"explain {run}: needs a table whose row is explained, or --report FILE.html")
+    from regard.cli.tables.bar import progress_bar
     from regard.data.tables.files import read_table
     from regard.data.tables.source import read_source
     from regard.loading import load_table
     from regard.tables.data_checks import check_new_data
     from regard.tables.encode.frames import errors_in
-    from regard.tables.predictions import predict_targets, sentence
-    from regard.tables.rendering import evidence_grids, evidence_json
+    from regard.tables.explanations import explain_rows
+    from regard.tables.rendering import evidence_json
 
     at_least(1, top=top)
+    json = check_out(out, tables=True, as_json=json)
     source = read_source(table, query)
     estimator, frame = load_table(run), read_table(source)
-    if not 0 <= row < len(frame):
-        raise ConfigError(f"--row {row}: {source} has {len(frame):,} rows, the first of which is 0")
-    query = frame.iloc[[row]]
-    with errors_in(source):
-        for line in check_new_data(estimator.columns_, query):
+    rows = _rows(row, len(frame), source)
+    with errors_in(source), progress_bar():
+        for line in check_new_data(estimator.columns_, frame.iloc[rows]):
             logger.warning("note: %s", line)
-        evidence = estimator.evidence(query, top)
-        predicted = predict_targets(estimator, query)
-    evidence = evidence if estimator.multi_output_ else [evidence]
+        explanations = list(explain_rows(estimator, frame, rows, top))
     if json:
-        for name, (one,) in zip(estimator.target_names_, evidence, strict=True):
-            print(evidence_json(one, frame.iloc[row], name or "target"))
-        return
+        put_json([evidence_json(one.evidence, one.cells, one.target, one.row) for one in explanations], out)
+    elif out is not None:
+        from regard.data.tables.files import write_table
+        from regard.tables.explanations import effects_table
+
+        write_table(effects_table(explanations), out)
+        logger.info("wrote %s: the effects of %s", out, f"{len(rows):,} rows" if len(rows) > 1 else "1 row")
+    else:
+        _show(explanations, source)
+
+
+def _rows(numbers: Sequence[int | str], count: int, table: "TableSource") -> list[int]:
+    if "all" in numbers:
+        return list(range(count))
+    rows = [number for number in dict.fromkeys(numbers) if isinstance(number, int)]
+    for number in rows:
+        if not 0 <= number < count:
+            raise ConfigError(f"--row {number}: {table} has {count:,} rows, the first of which is 0")
+    return rows
+
+
+def _show(explanations: Sequence["Explanation"], table: "TableSource") -> None:
+    """The evidence of one row, or the effects of several."""
     from rich.console import Console
 
+    from regard.tables.predictions import sentence
+    from regard.tables.rendering import MAX_KEYS, effects_grid, evidence_grids
+
     console = Console(highlight=False)
-    for name, prediction, (one,) in zip(estimator.target_names_, predicted, evidence, strict=True):
-        console.print(f"Row {row} of {source} (the first is 0): {sentence(prediction)}\n", markup=False, soft_wrap=True)
-        for grid in evidence_grids(one, frame.iloc[row], name or "target"):
+    if len({one.row for one in explanations}) > 1:
+        console.print(effects_grid(explanations))
+        return
+    for one in explanations:
+        keys = "".join(f"; {name} {cell}" for name, cell in list(one.keys.items())[:MAX_KEYS] if cell is not None)
+        head = f"Row {one.row} of {table} (the first is 0{keys}): {sentence(one.prediction)}\n"
+        console.print(head, markup=False, soft_wrap=True)
+        for grid in evidence_grids(one.evidence, one.cells, one.target):
             console.print(grid, "")
 
 

@@ -4,7 +4,9 @@ import logging
 from pathlib import Path
 
 from regard.cli.app import app
+from regard.cli.results import put_json
 from regard.cli.tables.add import add_to_run
+from regard.cli.tables.notes import collected_notes
 from regard.cli.tables.options import Kinds, Mode, Task, log_target, read_kinds
 from regard.core.errors import ConfigError
 
@@ -27,8 +29,10 @@ def fit(
     time: str | None = None,
     group: str | None = None,
     query: str = "",
+    cost: str | None = None,
     seed: int = 0,
     overwrite: bool = False,
+    json: bool = False,
 ) -> None:
     """Fit a model that predicts a column of a table from the others, for `regard predict`; or add rows to one.
 
@@ -56,17 +60,23 @@ def fit(
     kinds
         COLUMN=number, category, date or text, if the inferred kind is wrong.
     ignore
-        Columns to drop, such as identifiers, or those that are unknown at prediction time.
+        Columns that are no features, such as identifiers, or those that are unknown at prediction time; they are
+        kept in the run folder, and `regard explain` shows them with its training rows.
     time
         Column of dates or numbers: the last rows are held out for the score, as when the future is predicted.
     group
         Column whose groups, such as the visits of a patient, are held out together; it is no feature.
     query
         SQL select on a SQLite or DuckDB file, which is opened read-only.
+    cost
+        FALSE_ALARM:MISS of the rarer of two classes, such as 1:20: propose the threshold for `regard predict` that
+        costs least on held-out rows, beside the one with the best F1.
     seed
         Random seed.
     overwrite
         Replace an existing run in the folder.
+    json
+        Print one JSON object: columns, scores, thresholds, notes.
     """
     if add is not None:
         if tables or target or kinds or ignore or weights or time or group or (task, mode) != ("auto", "auto"):
@@ -80,8 +90,10 @@ def fit(
 
     from rich.console import Console
 
+    from regard.cli.tables.bar import progress_bar
     from regard.data.tables.source import read_sources
     from regard.store import RunFolder
+    from regard.tables.costs import read_cost
     from regard.tables.data_checks import check_training_data
     from regard.tables.encode.columns import Columns
     from regard.tables.encode.frames import errors_in
@@ -90,24 +102,31 @@ def fit(
     from regard.tables.persist.save import save
     from regard.tables.rendering import columns_grid, scores_line
     from regard.tables.several_targets import read_problems
+    from regard.tables.summary import fit_summary
 
     RunFolder(out).check_free(overwrite=overwrite)
-    settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), str(weights) if weights else None, time, group)
+    files = str(weights) if weights else None
+    costs = None if cost is None else read_cost(cost)
+    settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), files, time, group, costs)
+    console = Console(highlight=False, soft_wrap=True, quiet=json)
     table = read_sources(tables, query)
-    problems = read_problems(table, target, task, settings.kinds, ignore)
-    with errors_in(table):
-        features = problems[0].features.drop(columns=[group] if group in problems[0].features else [])
-        columns = Columns.describe(features, settings.feature_kinds(*problems))
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(columns_grid(columns))
-    for line in check_training_data(columns, features):
-        logger.warning("note: %s", line)
-    log_target(*problems)
-    estimator, scores = fit_problems(problems, settings)
+    with collected_notes() as notes:
+        problems = read_problems(table, target, task, settings.kinds, ignore)
+        with errors_in(table):
+            features = problems[0].features.drop(columns=[group] if group in problems[0].features else [])
+            columns = Columns.describe(features, settings.feature_kinds(*problems))
+        console.print(columns_grid(columns))
+        for line in check_training_data(columns, features):
+            logger.warning("note: %s", line)
+        log_target(*problems)
+        with progress_bar(None if mode == "in_context" else time_limit):
+            estimator, scores = fit_problems(problems, settings)
+    name = str(tables[0]) if len(tables) == 1 else join(map(str, tables))
     split = f"--time {time}" if time is not None else f"--group {group}" if group is not None else None
-    notes = {"query": query or None, "split": split}
-    extra = {"table": str(tables[0]) if len(tables) == 1 else join(map(str, tables)), "scores": scores}
-    save(estimator, out, overwrite=overwrite, extra=extra | {name: value for name, value in notes.items() if value})
+    origin = {key: value for key, value in (("table", name), ("query", query), ("split", split)) if value}
+    save(estimator, out, overwrite=overwrite, extra={**origin, "scores": scores})
+    if json:
+        put_json([{"run": str(out), **origin, **fit_summary(problems, columns, estimator, scores, notes)}])
     if scores:
         console.print(f"on held-out rows: {scores_line(scores)}", markup=False)
     run = quote(str(out))

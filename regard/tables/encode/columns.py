@@ -67,6 +67,11 @@ class Columns:
         ends = np.cumsum([column.width for column in self.columns]).tolist()
         return [list(range(end - column.width, end)) for column, end in zip(self.columns, ends, strict=True)]
 
+    def identity_positions(self) -> list[int]:
+        """The numbers of `encode` that say which cell it is: not the scores of a text."""
+        parts = zip(self.columns, self.positions(), strict=True)
+        return [place for column, places in parts for place in (places[:1] if column.kind == "text" else places)]
+
     @property
     def width(self) -> int:
         """How many numbers a row is encoded in."""
@@ -109,7 +114,7 @@ def _with_kinds(frame: pd.DataFrame, kinds: Mapping[str, str]) -> list[tuple[pd.
         if name not in names:
             raise ConfigError(f"kinds: there is no column {name!r}; {nearest(name, names)}")
         if kind not in get_args(ColumnKind):
-            raise ConfigError(f"kinds: {name!r} cannot be {kind!r}; known: {', '.join(get_args(ColumnKind))}")
+            raise ConfigError(f"kinds: {name!r} cannot be {kind!r}; known: {', '.join(get_args(ColumnKind))}, ignore")
     return [
         (frame.iloc[:, place].rename(name), cast(ColumnKind | None, kinds.get(name)))
         for place, name in enumerate(names)

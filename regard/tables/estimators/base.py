@@ -17,9 +17,11 @@ from torch import Tensor
 from regard.core.errors import ConfigError, did_you_mean
 from regard.models.in_context import InContextModel
 from regard.tables.attribution import shapley_values
+from regard.tables.data_checks import identifiers
 from regard.tables.drift import Drift, find_drift
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
+from regard.tables.encode.keys import keys_first, split_keys
 from regard.tables.encode.sample_weight import repeat_rows
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import target_names
@@ -29,9 +31,11 @@ from regard.tables.modes import auto, in_context
 from regard.tables.network.pretrained import pretrained_model
 from regard.tables.network.scratch import train_from_scratch
 from regard.tables.predictor import Predictor
+from regard.tables.progress import report
 from regard.tables.threads import threads
 
 Mode = Literal["auto", "attention", "in_context", "scratch"]
+SAME = 1e-6  # relative difference of two numbers: a number that was shown and typed again has seven digits
 
 
 class TableEstimator(BaseEstimator):
@@ -50,7 +54,8 @@ class TableEstimator(BaseEstimator):
     weights
         Run folder of `regard pretrain tables` to use instead of the shipped weights.
     kinds
-        Kinds of columns by name (number, category, date, text) where inference is wrong.
+        Kinds of columns by name (number, category, date, text) where inference is wrong; a column of kind `ignore`,
+        such as an identifier, is no feature, and the evidence shows it first.
     transductive
         In mode `scratch`, learn from rows without a target too: `fit(X, y, unlabelled=…)`.
     """
@@ -79,13 +84,15 @@ class TableEstimator(BaseEstimator):
     def _fit(self, X: Any, y: Any, targets: Sequence[tuple[Tensor, int]], sample_weight: Any, unlabelled: Any) -> None:
         """Fit one predictor for each target, given as its numbers and its number of classes (0: regression)."""
         self._check(unlabelled)
-        frame = as_frame(X)
+        frame, keys, kinds = split_keys(as_frame(X), self.kinds)
         if len(frame) != len(targets[0][0]):
             raise ConfigError(f"inconsistent numbers of samples: X has {len(frame)} rows and y {len(targets[0][0])}")
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.rows_ = repeat_rows(len(frame), sample_weight, self.seed_)
+        self.keys_ = keys.iloc[self.rows_.numpy()].reset_index(drop=True)  # of each training row, to be shown
+        report("encoding the columns")
         with threads(self.n_jobs):
-            self.columns_, cells = Columns.fit_encode(frame, self.kinds, score_targets(targets, self.rows_))
+            self.columns_, cells = Columns.fit_encode(frame, kinds, score_targets(targets, self.rows_))
         self.n_features_in_ = frame.shape[1]
         name_features(self, self.columns_)
         self.target_names_ = target_names(y, len(targets))
@@ -101,6 +108,7 @@ class TableEstimator(BaseEstimator):
         self, model: InContextModel | None, table: EncodedTable, seconds: float, unlabelled: Tensor | None
     ) -> Predictor:
         if model is None:
+            report("training the network")
             return train_from_scratch(table, self.seed_, seconds, unlabelled=unlabelled)
         if self.mode == "in_context":
             return in_context(model, table, self.members, self.seed_)
@@ -134,6 +142,8 @@ class TableEstimator(BaseEstimator):
         indices, first, inverse = np.unique(self.rows_.numpy(), return_index=True, return_inverse=True)
         known, same = table.values.numpy()[first], torch.from_numpy(inverse.reshape(-1))
         names = [column.name for column in self.columns_.columns]
+        key_features = identifiers(self.columns_, known)
+        places = self.columns_.identity_positions()
         evidence = []
         with threads(self.n_jobs):
             by_column = shapley_values(predictor, values, self.columns_.positions(), table, self.seed_)
@@ -141,12 +151,13 @@ class TableEstimator(BaseEstimator):
             for place, (prediction, each) in enumerate(zip(predicted, by_row, strict=True)):
                 # A repeated row is one row; rows without a target are no evidence.
                 weights = torch.zeros(len(indices)).index_add_(0, same, each[: len(same)])
-                own = _own_row(known, values[place].numpy())
+                own = _own_row(known[:, places], values[place, places].numpy())
                 if own is not None:
                     weights[own] = 0.0
                     weights /= weights.sum().clamp(min=1e-12)
                 largest = weights.argsort(descending=True)[:top].numpy()
                 rows = self.columns_.decode(known[largest])
+                rows = keys_first(rows, self.keys_.iloc[first[largest]], key_features)
                 rows.index = pd.Index(indices[largest], name="row")
                 rows.insert(0, "target", targets[first][largest], allow_duplicates=True)
                 rows.insert(0, "weight", weights.double().numpy()[largest], allow_duplicates=True)
@@ -165,6 +176,7 @@ class TableEstimator(BaseEstimator):
                         int((weights > 0).sum()),
                         predictor.attends_to_labels,
                         None if own is None else int(indices[own]),
+                        (*self.keys_, *key_features),
                     )
                 )
         return evidence
@@ -231,5 +243,5 @@ class TableEstimator(BaseEstimator):
 
 def _own_row(known: np.ndarray, cells: np.ndarray) -> int | None:
     """The training row that has exactly these cells, if there is one: the query row itself, which proves nothing."""
-    equal = ((known == cells) | (np.isnan(known) & np.isnan(cells))).all(1).nonzero()[0]
+    equal = np.isclose(known, cells, rtol=SAME, atol=0, equal_nan=True).all(1).nonzero()[0]
     return int(equal[0]) if len(equal) == 1 else None

@@ -4,6 +4,7 @@ The training rows are part of the model, which predicts by attention to them: sh
 
 config.yaml         estimator, settings, targets, and for each target the predictors with their model configs
 columns.json        the columns: names, kinds, categories
+keys.json           the ignored columns, if any: the evidence shows their cells
 table.safetensors   the encoded training rows and targets
 model.safetensors   the weights of every network
 

@@ -12,9 +12,10 @@ from torch import Tensor
 from regard.core import tensors
 from regard.core.errors import UserError
 from regard.models import InContext
-from regard.store import COLUMNS, CONFIG, TABLE, WEIGHTS, read_config
+from regard.store import COLUMNS, CONFIG, KEYS, TABLE, WEIGHTS, read_config
 from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.columns import Columns, name_features
+from regard.tables.encode.keys import IGNORE
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import MAX_CLASSES
 from regard.tables.estimators.base import Mode
@@ -23,6 +24,7 @@ from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.persist.additions import read_added, read_numbers
 from regard.tables.persist.columns import check_cells, read_columns, read_encoders
+from regard.tables.persist.keys import read_keys
 from regard.tables.persist.predictors import MAX_MEMBERS, MAX_SEED, Estimator, build_model, read_predictor
 from regard.tables.persist.schema import Section, Tensors, shown
 
@@ -68,6 +70,7 @@ def load(path: Path) -> Estimator | NPTImputer:
     estimator = ESTIMATORS[kind](**_settings(config.section("settings"), columns, supervised=True))
     assert isinstance(estimator, Estimator)
     _load_estimator(estimator, config, columns, table, Tensors(path / WEIGHTS, weights))
+    estimator.keys_ = read_keys(path / KEYS, estimator)
     return estimator
 
 
@@ -88,7 +91,7 @@ def _settings(section: Section, columns: Columns, supervised: bool = False) -> d
     if kinds is not None:
         known = {column.name: column.kind for column in columns.columns}
         for name, kind in section.section("kinds").entries():
-            if known.get(name) != kind:
+            if known.get(name, IGNORE) != kind:
                 raise section.error("kinds", f"{shown(name)}: {shown(kind)} is not the kind of a column")
         settings["kinds"] = dict(kinds)
     if supervised:

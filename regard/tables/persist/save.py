@@ -14,7 +14,7 @@ from regard.core import tensors
 from regard.core.config import to_dict
 from regard.core.files import write_text
 from regard.core.version import VERSION
-from regard.store import COLUMNS, TABLE, RunFolder
+from regard.store import COLUMNS, KEYS, TABLE, RunFolder
 from regard.tables.encode.cells import Label, as_label
 from regard.tables.ensemble import Ensemble
 from regard.tables.network.boosted_trees import BoostedTreesPredictor, tensors_of
@@ -41,6 +41,8 @@ def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Ma
         folder.write_weights(weights)
         tensors.save(path / TABLE, table)
         write_text(path / COLUMNS, json.dumps(estimator.columns_.to_dict(), indent=1, ensure_ascii=False))
+        if len(estimator.keys_.columns):
+            write_text(path / KEYS, json.dumps(_keys(estimator), ensure_ascii=False))
         folder.write_config({
             "regard": VERSION,
             **(extra or {}),
@@ -124,6 +126,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     return value.item() if isinstance(value, np.generic) else str(value) if isinstance(value, Path) else value
+
+
+def _keys(estimator: Estimator) -> dict[str, Any]:
+    return {"columns": [{"name": name, "cells": cells.tolist()} for name, cells in estimator.keys_.items()]}
 
 
 def _labels(estimator: Estimator) -> list[np.ndarray]:

@@ -87,7 +87,7 @@ async function render() {
     if (!(await record(late)) || late()) return;
     if (state.view === "table") {
       parts.answers.replaceChildren();
-      showTable(parts.view, recorded, state, { cells: (row) => change({ row }) });
+      showTable(parts.view, recorded, state, { cells: (row) => change({ row, without: leftOut() }) });
       return;
     }
     drawAnswers(parts.answers, recorded);
@@ -108,12 +108,17 @@ async function fill(show, late) {
   if (!late()) parts.view.replaceChildren(room);
 }
 
+// The training row that the prediction must not attend to: the one with which the page begins, however it is edited.
+function leftOut() {
+  return state.row ? state.without : runs[state.run].example.row;
+}
+
 // Gives the input to the shown runs; recordings of the same input are reused. Returns whether there is something to draw.
 async function record(late) {
   const row = state.view === "table";
   const image = runs[state.run].kind === "image";
   const other = image ? { image: state.image } : { text: state.text, target: state.target };
-  const input = row ? { row: state.row || firstRow(runs[state.run]) } : other;
+  const input = row ? { row: state.row || firstRow(runs[state.run]), without: leftOut() } : other;
   if (!row && !input.text && !input.image && !isFile) {
     const how = image ? "Choose an image above" : "Type a text above";
     parts.answers.replaceChildren();

@@ -1,11 +1,11 @@
 // The state of the page, kept in the address so that a link leads back to it.
 
 export const EMPTY = {
-  view: "", run: 0, with: null, text: "", target: null, row: null, image: null, attention: null, head: null,
+  view: "", run: 0, with: null, text: "", target: null, row: null, without: null, image: null, attention: null, head: null,
   mode: "lines", token: null, over: "steps", groups: null,
 };
 const MAX_LENGTH = 60000; // characters of an address
-const NUMBERS = ["run", "with", "head"];
+const NUMBERS = ["run", "with", "head", "without"];
 
 export function readState() {
   const fields = new URLSearchParams(location.hash.slice(1));
