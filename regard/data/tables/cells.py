@@ -37,7 +37,7 @@ def cells_as_stored(source: object, columns: Mapping[str, Cells], whole: bool = 
 
 
 def _stored(source: object, name: str, cells: Cells, whole: bool) -> pd.Series:
-    filled = [None if _is_missing(cell) else cell for cell in cells]
+    filled = [None if cell is None or cell == "" or cell != cell else cell for cell in cells]  # nan is not itself
     types = {type(cell) for cell in filled} - {type(None)}
     if str in types and len(types) > 1 and all(c.strip() in _MISSING for c in filled if isinstance(c, str)):
         filled = [None if isinstance(cell, str) else cell for cell in filled]  # such as "n/a" between numbers
@@ -54,10 +54,6 @@ def _stored(source: object, name: str, cells: Cells, whole: bool) -> pd.Series:
     elif types <= {date, datetime}:
         return pd.to_datetime(pd.Series(filled, dtype=object), format="ISO8601").astype("datetime64[us]")
     return pd.Series([None if cell is None else _text(cell, whole) for cell in filled], dtype="str")
-
-
-def _is_missing(cell: Any) -> bool:
-    return cell is None or cell == "" or (type(cell) is float and math.isnan(cell))
 
 
 def _numbers(cells: Cells, types: set[type], whole: bool) -> pd.Series | None:

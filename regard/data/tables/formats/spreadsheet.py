@@ -1,6 +1,7 @@
 """Spreadsheets: one sheet is a table. Excel's .xlsx, .xlsm, .xlsb and .xls, and OpenDocument's .ods.
 
-They are read by calamine, which is some twenty times as fast as openpyxl and odfpy; these write, which it cannot. Formulas count by the value that the program which saved the file had computed.
+They are read by calamine, which is some twenty times as fast as openpyxl and odfpy; these write, which it
+cannot. Formulas count by the value that the program which saved the file had computed.
 """
 
 import io
@@ -55,8 +56,8 @@ class Spreadsheet(FileFormat):
         from regard.data.tables.formats.sheet_writers import write_ods, write_xlsx
 
         write = write_ods if target.suffix == ".ods" else write_xlsx
-        data = io.BytesIO()
-        write(_checked_rows(frames, target), target.part or DEFAULT_SHEET, data)
+        data, rows = io.BytesIO(), list(_checked_rows(frames, target))  # all are checked before a writer is open
+        write(rows, target.part or DEFAULT_SHEET, data)
         file.write(data.getvalue())
 
 
@@ -131,10 +132,9 @@ def _sheet_name(source: TableSource, book: Any) -> str:
             return source.part
         raise ConfigError(f"{source.path}: has no sheet {source.part!r}; {did_you_mean(source.part, names)}")
     visible = [sheet.name for sheet in sheets if sheet.visible == SheetVisibleEnum.Visible]
-    candidates = visible or names
-    filled = (
-        candidates if len(candidates) == 1 else [name for name in candidates if book.get_sheet_by_name(name).height]
-    )
+    filled = visible or names
+    if len(filled) > 1:
+        filled = [name for name in filled if book.get_sheet_by_name(name).height]
     if not filled:
         raise UserError(f"{source}: has no sheet with data")
     if len(filled) > 1:
