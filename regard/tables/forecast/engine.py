@@ -42,7 +42,7 @@ class Prepared:
     @cached_property
     def table(self) -> SeriesRows:
         places = self.series.first + self.skipped + np.arange(len(self.values) + self.horizon)
-        calendar = self.series.frequency.calendar(places)
+        calendar = self.series.frequency.calendar(places, self.series.periods[0])
         return SeriesRows(self.values, self.candidates, self.series.periods, calendar)
 
     @property

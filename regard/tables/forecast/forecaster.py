@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from regard.core.errors import ConfigError, at_least
 from regard.tables.encode.frames import as_frame
-from regard.tables.forecast.engine import Forecasts, Window, forecast_series
+from regard.tables.forecast.engine import Window, forecast_series
 from regard.tables.forecast.network import LEVELS
 from regard.tables.forecast.scores import MethodScore, score_windows
 from regard.tables.forecast.series import Duplicates, Series, read_series
@@ -26,8 +26,12 @@ class Forecast:
     table: pd.DataFrame  # names of the series, time, median, quantiles
     scores: list[MethodScore]  # of the back-test; empty if the series are too short for one
     windows: int  # that it held out
-    series: list[Series]
+    windows_ahead: list[Window]  # what the table is made of: more quantiles
     notes: list[str]  # what was noticed about the data
+
+    @property
+    def series(self) -> list[Series]:
+        return [one.of.series for one in self.windows_ahead]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +52,8 @@ class Forecaster:
         if self.horizon > MAX_HORIZON:
             raise ConfigError(f"horizon: at most {MAX_HORIZON:,} steps, not {self.horizon:,}")
         if len({self.time, self.value, *self.by}) < 2 + len(self.by):
-            raise ConfigError(f"time, value and by: must be different columns, not {self.time!r}, {self.value!r}, {list(self.by)}")
+            names = ", ".join(map(repr, (self.time, self.value, *self.by)))
+            raise ConfigError(f"time, value and by: must be different columns, not {names}")
         check_levels(self.quantiles)
 
     def forecast(self, frame: Any) -> Forecast:
@@ -56,13 +61,9 @@ class Forecaster:
         columns = (self.time, self.value, list(self.by))
         series, notes = read_series(as_frame(frame), columns, self.season, self.duplicates)
         forecasts = forecast_series(series, self.horizon, self.weights)
-        return Forecast(
-            self._table(forecasts), score_windows(forecasts.held_out), len(forecasts.held_out), series, notes
-        )
-
-    def _table(self, forecasts: Forecasts) -> pd.DataFrame:
-        parts = [self._rows(window) for window in forecasts.ahead]
-        return pd.concat(parts, ignore_index=True)
+        table = pd.concat([self._rows(window) for window in forecasts.ahead], ignore_index=True)
+        held_out = forecasts.held_out
+        return Forecast(table, score_windows(held_out), len(held_out), forecasts.ahead, notes)
 
     def _rows(self, window: Window) -> pd.DataFrame:
         series = window.of.series

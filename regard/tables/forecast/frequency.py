@@ -87,10 +87,13 @@ class Frequency:
             return pd.Series(pd.to_datetime(days))
         return pd.Series(start + pd.to_timedelta(positions * self.step, unit="s"))
 
-    def calendar(self, positions: Int[np.ndarray, " row"]) -> Float[np.ndarray, "row part"]:
-        """Features of times: sine and cosine of the phase of each season, and where they are dates their parts."""
+    def calendar(self, positions: Int[np.ndarray, " row"], season: int) -> Float[np.ndarray, "row part"]:
+        """Features of times: sine and cosine of the phase of each season, and of dates the day of month and year.
+
+        `season` is that of the series, for times that have none of their own.
+        """
         parts = []
-        for period in self.periods:
+        for period in self.periods or (season,):
             for wave in (1, 2):
                 angle = 2 * np.pi * wave * positions / period
                 parts += [np.sin(angle), np.cos(angle)]
@@ -98,7 +101,7 @@ class Frequency:
             times = self.times(positions)
             year = 2 * np.pi * times.dt.dayofyear.to_numpy() / 365.25
             parts += [times.dt.day.to_numpy() / 31, np.sin(year), np.cos(year)]
-        return np.stack(parts, 1).astype(np.float64) if parts else np.zeros((len(positions), 0))
+        return np.stack(parts, 1).astype(np.float64)
 
 
 def infer_frequency(times: pd.Series) -> Frequency:

@@ -16,6 +16,7 @@ from regard.tables.forecast.frequency import Frequency, detect_period, infer_fre
 
 Duplicates = Literal["error", "sum", "mean"]
 FEW = 10  # values: a forecast from fewer is a guess
+LEAST = 3  # values: fewer show no change to judge an interval by
 SHOWN = 3  # missing times that a note names
 
 
@@ -65,8 +66,13 @@ def read_series(
             read, found = _read_one(one, times[rows], numbers[rows], frequency, season, duplicates)
         except ConfigError as error:
             raise ConfigError(f"{where}{error}") from None
+        if np.isfinite(read.values).sum() < LEAST:
+            notes.append(f"{where}has fewer than {LEAST} values, and is left out")
+            continue
         series.append(read)
         notes += [f"{where}{note}" for note in found]
+    if not series:
+        raise ConfigError(f"column {value!r}: no series has at least {LEAST} values at different times")
     return series, notes
 
 
@@ -103,7 +109,7 @@ def _read_one(
         values = by_place.sum(min_count=1) if duplicates == "sum" else by_place.mean()
     values = values.dropna()
     if values.empty:
-        raise ConfigError("has no value in any row")
+        return Series(key, np.zeros(0), 0, frequency, (1,)), []
     whole = values.reindex(range(int(values.index.min()), int(places.max()) + 1))
     array = whole.to_numpy(dtype=np.float64)
     array = array[: int(np.flatnonzero(np.isfinite(array))[-1]) + 1]  # what is asked begins after the last value
