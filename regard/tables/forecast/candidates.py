@@ -1,7 +1,7 @@
 """Simple forecasts from every origin of a series, and their average by how well each has forecast so far.
 
-Averages of simple methods are hard to beat (Makridakis et al., 2020). The weight of a method at an origin comes from the
-errors of its earlier forecasts whose outcome was known there, so that a past forecast is as honest as the next one.
+Averages of simple methods are hard to beat (Makridakis et al., 2020). The weight of a method at an origin comes from
+the errors of its earlier forecasts whose outcome was known there: a past forecast is as honest as the next one.
 """
 
 from dataclasses import dataclass
@@ -59,9 +59,9 @@ def _methods(
     methods = {SEASONAL_NAIVE: seasonal_naive(values, period, horizon)}
     if period > 1:
         methods["naive"] = seasonal_naive(values, 1, horizon)
-    for each in periods:
-        if each > 1:
-            methods[f"shifted season of {each}"] = shifted_season(values, each, horizon)
+    for steps in periods:
+        if steps > 1:
+            methods[f"shifted season of {steps}"] = shifted_season(values, steps, horizon)
     methods |= _smoothed(values, period, horizon, "")
     methods["autoregression"] = autoregress(values, period, horizon)
     known = values[np.isfinite(values)]
@@ -79,7 +79,7 @@ def _smoothed(
 ) -> dict[str, Float[np.ndarray, "time step"]]:
     states = smooth(values, period)
     steps = np.arange(1, horizon + 1)
-    drift = _slopes(values)[:, None] * steps / 2  # Theta: half of the linear trend (Assimakopoulos & Nikolopoulos, 2000)
+    drift = _slopes(values)[:, None] * steps / 2  # Theta: half the trend (Assimakopoulos, 2000)
     seasons = {0: "level", 2: "seasonal level"} if period > 1 else {0: "level"}
     methods = {}
     for family, name in seasons.items():

@@ -1,7 +1,7 @@
 """Forecasts of all series together: simple methods for each, one network for all, weighted by past windows.
 
-The last windows of every series, each as long as the horizon, are held out and forecast from what was known before them:
-they decide the share of the network and the width of the intervals, and are the back-test that is reported.
+The last windows of every series, each as long as the horizon, are held out and forecast from what was known before.
+They decide the share of the network and the width of the intervals, and are the back-test that is reported.
 """
 
 from collections.abc import Sequence
@@ -139,7 +139,9 @@ class _Query:
         steps = np.arange(1, windows[0][0].horizon + 1)
         rows = join([one.table.rows(np.full(len(steps), origin), steps) for one, origin in windows])
         self.cells, self.outcome, self.scale = rows.cells, rows.target, rows.scale
-        self.past = np.repeat([past_quantiles(one.candidates, origin, one.first) for one, origin in windows], len(steps), 0)
+        self.past = np.repeat(
+            [past_quantiles(one.candidates, origin, one.first) for one, origin in windows], len(steps), 0
+        )
         self.numbers = np.repeat([_number(one, origin) for one, origin in windows], len(steps))
 
     cells: Float[np.ndarray, "row column"] = np.zeros((0, 0))

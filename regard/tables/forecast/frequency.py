@@ -1,7 +1,7 @@
 """The frequency of a series: how far its times lie apart, and how long its seasons may be."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ class Frequency:
 
     kind: Kind
     step: float  # months, seconds or numbers; 1 of business days
-    start: pd.Timestamp | float
+    start: Any  # a timestamp, or a number
     month_end: bool = False
 
     @property
@@ -54,13 +54,13 @@ class Frequency:
         """The place of each time on the grid; a time beside it is an error."""
         if self.kind == "months":
             months = 12 * times.dt.year + times.dt.month
-            first = 12 * self.start.year + self.start.month  # type: ignore[union-attr]
+            first = 12 * self.start.year + self.start.month
             places = (months - first).to_numpy(dtype=np.float64) / self.step
         elif self.kind == "business days":
             start = np.datetime64(self.start, "D")
             return np.busday_count(start, times.to_numpy().astype("datetime64[D]"))
         elif self.kind == "numbers":
-            places = (times.to_numpy(dtype=np.float64) - self.start) / self.step  # type: ignore[operator]
+            places = (times.to_numpy(dtype=np.float64) - self.start) / self.step
         else:
             places = ((times - self.start) / pd.Timedelta(seconds=self.step)).to_numpy(dtype=np.float64)
         wrong = np.flatnonzero(np.abs(places - np.rint(places)) > TOLERANCE)
@@ -75,8 +75,8 @@ class Frequency:
     def times(self, positions: Int[np.ndarray, " row"]) -> pd.Series:
         """The times at places of the grid."""
         if self.kind == "numbers":
-            numbers = self.start + self.step * positions  # type: ignore[operator]
-            whole = float(self.step).is_integer() and float(self.start).is_integer()  # type: ignore[arg-type]
+            numbers = self.start + self.step * positions
+            whole = float(self.step).is_integer() and float(self.start).is_integer()
             return pd.Series(numbers.astype(int) if whole else numbers)
         start = pd.Timestamp(self.start)
         if self.kind == "months":

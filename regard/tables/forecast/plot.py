@@ -41,7 +41,9 @@ def draw_forecast(forecast: Forecast, forecaster: Forecaster, path: Path) -> Non
             axes.set_title(window.of.series.name or forecaster.value, loc="left", fontsize=10)
         for axes in panels[len(windows) :]:
             axes.set_axis_off()
-        figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, fontsize=8, loc="outside upper right", ncols=5)
+        figure.legend(
+            *panels[0].get_legend_handles_labels(), frameon=False, fontsize=8, loc="outside upper right", ncols=5
+        )
         if more := len(forecast.windows_ahead) - len(windows):
             figure.supxlabel(f"and {more:,} more series", fontsize=8)
         path.parent.mkdir(parents=True, exist_ok=True)

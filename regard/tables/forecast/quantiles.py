@@ -1,4 +1,4 @@
-"""Quantiles of forecast errors: those of the past, those of the network, and how much of each held-out errors favour."""
+"""Quantiles of forecast errors: those of the past and those of the network, mixed as held-out errors decide."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class Mix:
 
 
 def past_quantiles(candidates: Candidates, origin: int, first: int) -> Float[np.ndarray, " level"]:
-    """Of the errors known at an origin, in units of their scale and around their median (split conformal prediction)."""
+    """Of the errors known at an origin, in units of their scale, around their median (split conformal prediction)."""
     errors = candidates.errors[first:origin] / candidates.scale[first:origin]
     steps = np.arange(1, errors.shape[1] + 1)
     known = np.arange(first, origin)[:, None] + steps <= origin

@@ -44,7 +44,13 @@ def _seasons(forecast: Forecast) -> str:
 def backtest_grid(forecast: Forecast) -> RenderableType:
     """Scores of each method on the held-out windows."""
     rows = [
-        (one.method, _number(one.mase), _number(one.weighted_quantile_loss), f"{one.coverage_80:.0%}", f"{one.coverage_90:.0%}")
+        (
+            one.method,
+            _number(one.mase),
+            _number(one.weighted_quantile_loss),
+            f"{one.coverage_80:.0%}",
+            f"{one.coverage_90:.0%}",
+        )
         for one in forecast.scores
     ]
     windows = f"{forecast.windows:,} held-out window{'s' if forecast.windows > 1 else ''}"

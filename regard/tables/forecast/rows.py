@@ -1,8 +1,8 @@
 """Forecasting as a table (TabPFN-TS, Hoo et al., 2025): a row is a step ahead of an origin, with what was known there.
 
 The target is the error that the average of simple methods made, in units of its usual error. Rows of past origins are
-context; the steps ahead of the last origin are query rows. A network that was pre-trained on tables need not extrapolate
-a trend, which it cannot: that is what the simple methods are for. Relative to their scale, rows of all series are alike.
+context; the steps ahead of the last origin are query rows. The network was pre-trained on tables and cannot extrapolate
+a trend; the simple methods do that. Relative to their scale, rows of all series are alike.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,15 @@ class SeriesRows:
         names = self.candidates.names
         kinds: list[Sequence[int]] = [
             [place for place, name in enumerate(names) if name.startswith(start)]
-            for start in ("seasonal naive", "shifted", "level", "damped trend of level", "theta", "damped trend of seasonal", "autoregression")
+            for start in (
+                "seasonal naive",
+                "shifted",
+                "level",
+                "damped trend of level",
+                "theta",
+                "damped trend of seasonal",
+                "autoregression",
+            )
         ]
         return [
             self.candidates.forecasts[some].mean(0) if some else np.full_like(self.candidates.base, np.nan)

@@ -1,4 +1,4 @@
-"""Scores of a back-test: MASE, weighted quantile loss and coverage, beside the seasonal naive forecast and smoothing."""
+"""Scores of a back-test: MASE, weighted quantile loss and coverage, beside simple methods."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,9 @@ def score_windows(held_out: Sequence[Window]) -> list[MethodScore]:
     baselines = {"exponential smoothing": _smoothing_name, "seasonal naive": lambda _: SEASONAL_NAIVE}
     scores = [_score("regard", held_out)]
     for name, method in baselines.items():
-        windows = [Window(one.of, one.origin, baseline_quantiles(one.of, method(one.of), one.origin)) for one in held_out]
+        windows = [
+            Window(one.of, one.origin, baseline_quantiles(one.of, method(one.of), one.origin)) for one in held_out
+        ]
         scores.append(_score(name, windows))
     return scores
 
@@ -82,7 +84,9 @@ def _score(name: str, windows: Sequence[Window]) -> MethodScore:
         inside.append([_inside(quantiles, actual, low) for low in (0.1, 0.05)])
     coverage = np.concatenate([np.array(each) for each in inside], 1).mean(1) if inside else [np.nan, np.nan]
     wql = loss / total if total else float("nan")
-    return MethodScore(name, float(np.mean(mase)) if mase else float("nan"), wql, float(coverage[0]), float(coverage[1]))
+    return MethodScore(
+        name, float(np.mean(mase)) if mase else float("nan"), wql, float(coverage[0]), float(coverage[1])
+    )
 
 
 def _inside(quantiles: np.ndarray, actual: np.ndarray, low: float) -> np.ndarray:

@@ -122,7 +122,12 @@ def seasonal_profile(values: Float[np.ndarray, " time"], period: int) -> Float[n
         return np.zeros(period)
     slope = np.polyfit(time[known], values[known], 1) if known.sum() > period else [0.0, values[known].mean()]
     rest = values - np.polyval(slope, time)
-    profile = np.array([np.nanmean(part) if np.isfinite(part).any() else 0.0 for part in (rest[phase::period] for phase in range(period))])
+    profile = np.array(
+        [
+            np.nanmean(part) if np.isfinite(part).any() else 0.0
+            for part in (rest[phase::period] for phase in range(period))
+        ]
+    )
     return profile - profile.mean()
 
 
