@@ -1,11 +1,13 @@
 """Autoregression by recursive least squares: coefficients at every time from the past alone (Plackett, 1950).
 
-The next change is a linear function of earlier values relative to the last one; a ridge penalty draws it towards no
-change at all, the random walk. Forecasts of several steps feed on their own.
+The next change is a linear function of earlier values, and of their mean, relative to the last one; a ridge penalty
+draws it towards no change at all, the random walk. Forecasts of several steps feed on their own.
 """
 
 import numpy as np
 from jaxtyping import Float, Int
+
+from regard.tables.forecast.smoothing import typical_change
 
 MEMORY = 0.998  # weight of an equation for each step that it is older
 RIDGE = 4.0  # in equations
@@ -28,38 +30,35 @@ def autoregress(values: Float[np.ndarray, " time"], period: int, horizon: int) -
     result = np.repeat(filled[:, None], horizon, 1)
     if count < deepest + 8:
         return result
-    coefficients = _coefficients(filled, lags, deepest)
+    mean = np.cumsum(filled) / np.arange(1, count + 1)
+    coefficients = _coefficients(filled, mean, lags, deepest)[deepest - 1 :]
     history = np.stack([filled[deepest - back - 1 : count - back] for back in range(deepest)], 1)  # newest first
-    low, high = _bounds(filled)
+    low, high = (each[deepest - 1 :] for each in _bounds(filled))
     for step in range(horizon):
-        inputs = _inputs(history, lags)
-        following = history[:, 0] + (inputs * coefficients[deepest - 1 :]).sum(1)
-        following = np.clip(following, low[deepest - 1 :], high[deepest - 1 :])
+        inputs = np.column_stack([history[:, lags], mean[deepest - 1 :]]) - history[:, :1]
+        following = np.clip(history[:, 0] + (inputs * coefficients).sum(1), low, high)
         result[deepest - 1 :, step] = following
         history = np.concatenate([following[:, None], history[:, :-1]], 1)
     return result
 
 
-def _inputs(history: Float[np.ndarray, "row back"], lags: Int[np.ndarray, " lag"]) -> Float[np.ndarray, "row input"]:
-    return history[:, lags] - history[:, :1]
-
-
 def _coefficients(
-    values: Float[np.ndarray, " time"], lags: Int[np.ndarray, " lag"], deepest: int
+    values: Float[np.ndarray, " time"], mean: Float[np.ndarray, " time"], lags: Int[np.ndarray, " lag"], deepest: int
 ) -> Float[np.ndarray, "time input"]:
     """Least squares over all equations up to each time, discounted."""
-    scale = np.abs(np.diff(values)).mean() or 1.0
-    inverse = np.eye(len(lags)) / (RIDGE * scale**2)
-    current = np.zeros(len(lags))
-    result = np.zeros((len(values), len(lags)))
+    scale = typical_change(values, deepest + 8)
+    changes = np.cumsum(np.abs(np.diff(values))) / np.arange(1, len(values))
+    size = len(lags) + 1
+    inverse, current = np.eye(size) / (RIDGE * scale**2), np.zeros(size)
+    result = np.zeros((len(values), size))
     for time in range(deepest, len(values)):
-        back = values[time - 1 - lags] - values[time - 1]
-        gain = inverse @ back
-        gain = gain / (MEMORY + back @ gain)
-        error = values[time] - values[time - 1] - current @ back
-        limit = 4 * scale
+        inputs = np.append(values[time - 1 - lags], mean[time - 1]) - values[time - 1]
+        gain = inverse @ inputs
+        gain = gain / (MEMORY + inputs @ gain)
+        error = values[time] - values[time - 1] - current @ inputs
+        limit = 4 * changes[time - 1]
         current = current + gain * min(max(error, -limit), limit)  # an outlier is one equation, not the series
-        inverse = (inverse - np.outer(gain, back @ inverse)) / MEMORY
+        inverse = (inverse - np.outer(gain, inputs @ inverse)) / MEMORY
         result[time] = current
     return result
 

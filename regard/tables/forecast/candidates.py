@@ -38,12 +38,13 @@ def forecast_candidates(values: Float[np.ndarray, " time"], periods: tuple[int, 
     methods = _methods(values, periods, horizon)
     names, forecasts = tuple(methods), np.stack(list(methods.values()))
     errors = np.abs(outcomes(values, horizon) - forecasts)
-    known = _known_errors(errors)
+    floor = 1e-12 + 1e-9 * np.maximum.accumulate(np.abs(fill_gaps(values)))  # of errors, for numbers to stay finite
+    known = _known_errors(errors, floor)
     weights = known**-POWER
     weights /= weights.sum(0)
     base = (weights[:, :, None] * forecasts).sum(0)
     signed = outcomes(values, horizon) - base
-    return Candidates(names, forecasts, weights, base, signed, _error_scale(np.abs(signed), values))
+    return Candidates(names, forecasts, weights, base, signed, _error_scale(np.abs(signed), values, floor))
 
 
 def outcomes(values: Float[np.ndarray, " time"], horizon: int) -> Float[np.ndarray, "time step"]:
@@ -67,7 +68,7 @@ def _methods(
     known = values[np.isfinite(values)]
     if (known > 0).all() and known.max() > 1.5 * known.min():
         logs = np.log(values)
-        most = logs[np.isfinite(logs)].max() + 2.0  # a growth rate is not extrapolated beyond sevenfold
+        most = np.maximum.accumulate(fill_gaps(logs))[:, None] + 2.0  # no growth beyond sevenfold
         for name, each in _smoothed(logs, period, horizon, " of logs").items():
             methods[name] = np.exp(np.minimum(each, most))
         methods["autoregression of logs"] = np.exp(autoregress(logs, period, horizon))
@@ -127,7 +128,9 @@ def _slopes(values: Float[np.ndarray, " time"]) -> Float[np.ndarray, " time"]:
     return np.where(count > 3, (count * product - first * total) / np.maximum(spread, 1.0), 0.0)
 
 
-def _known_errors(errors: Float[np.ndarray, "method time step"]) -> Float[np.ndarray, "method time"]:
+def _known_errors(
+    errors: Float[np.ndarray, "method time step"], floor: Float[np.ndarray, " time"]
+) -> Float[np.ndarray, "method time"]:
     """The discounted mean error of each method, of forecasts whose outcome was known at each time."""
     methods, count, horizon = errors.shape
     total, weight = np.zeros((methods, count)), np.zeros(count)
@@ -138,7 +141,7 @@ def _known_errors(errors: Float[np.ndarray, "method time step"]) -> Float[np.nda
         weight[step + 1 :] += present
     total, weight = discount(total, MEMORY), discount(weight[None], MEMORY)[0]
     typical = np.where(weight > 0, total.mean(0) / np.maximum(weight, 1e-9), 1.0)
-    typical = np.maximum(typical, 1e-9 + 1e-6 * np.nanmax(np.where(np.isfinite(errors), errors, 0.0)))
+    typical = np.maximum(typical, floor)
     prior = PRIOR_STEPS * min(horizon, 4)
     return (total + prior * typical) / (weight + prior)
 
@@ -151,7 +154,7 @@ def discount(values: Float[np.ndarray, "row time"], factor: float) -> Float[np.n
 
 
 def _error_scale(
-    errors: Float[np.ndarray, "time step"], values: Float[np.ndarray, " time"]
+    errors: Float[np.ndarray, "time step"], values: Float[np.ndarray, " time"], floor: Float[np.ndarray, " time"]
 ) -> Float[np.ndarray, "time step"]:
     """The mean absolute error of each step known at each origin; few errors are completed by those of other steps."""
     count, horizon = errors.shape
@@ -167,5 +170,5 @@ def _error_scale(
     start = np.cumsum(change) / np.arange(1, count + 1)
     pooled = (total / growth).sum(0) + 3 * start
     pooled = pooled / (weight.sum(0) + 3)
-    pooled = np.maximum(pooled, 1e-9 + 1e-6 * np.abs(filled).max())
+    pooled = np.maximum(pooled, floor)
     return ((total + 5 * growth * pooled) / (weight + 5)).T

@@ -99,7 +99,7 @@ class Frequency:
                 parts += [np.sin(angle), np.cos(angle)]
         if self.kind in ("seconds", "business days"):
             times = self.times(positions)
-            year = 2 * np.pi * times.dt.dayofyear.to_numpy() / 365.25
+            year = 2 * np.pi * times.dt.day_of_year.to_numpy() / 365.25
             parts += [times.dt.day.to_numpy() / 31, np.sin(year), np.cos(year)]
         return np.stack(parts, 1).astype(np.float64)
 
@@ -117,7 +117,7 @@ def infer_frequency(times: pd.Series) -> Frequency:
     for months in (1, 3, 12):
         if 28 * months - 1 <= typical / DAY <= 31 * months + 1 and _same_day(times):
             return Frequency("months", months, times.iloc[0], end)
-    weekend = times.dt.dayofweek.ge(5).any()
+    weekend = times.dt.day_of_week.ge(5).any()
     midnight = (times == times.dt.normalize()).all()
     if typical == DAY and midnight and not weekend and len(times) > 10:
         return Frequency("business days", 1, times.iloc[0])

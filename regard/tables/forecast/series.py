@@ -56,21 +56,22 @@ def read_series(
     known = times.notna()
     if not known.any():
         raise ConfigError(f"column {time!r}: is empty in every row")
-    groups = frame[known].groupby(list(by), dropna=False, sort=True).groups if by else {(): frame.index[known]}
-    frequency = _frequency({key: times[rows] for key, rows in groups.items()})
+    groups: dict[tuple[object, ...], pd.Index] = {(): frame.index[known]}
+    if by:
+        groups = {key: part.index for key, part in frame[known].groupby(list(by), dropna=False)}
+    frequency = _frequency([times[rows] for rows in groups.values()])
     series = []
     for key, rows in groups.items():
-        one = tuple(key) if isinstance(key, tuple) else (key,)
-        where = f"{_named(by, one)}: " if by else ""
+        where = f"{_named(by, key)}: " if by else ""
         try:
-            read, found = _read_one(one, times[rows], numbers[rows], frequency, season, duplicates)
+            read, more = _read_one(key, times[rows], numbers[rows], frequency, season, duplicates)
         except ConfigError as error:
             raise ConfigError(f"{where}{error}") from None
         if np.isfinite(read.values).sum() < LEAST:
             notes.append(f"{where}has fewer than {LEAST} values, and is left out")
             continue
         series.append(read)
-        notes += [f"{where}{note}" for note in found]
+        notes += [f"{where}{note}" for note in more]
     if not series:
         raise ConfigError(f"column {value!r}: no series has at least {LEAST} values at different times")
     return series, notes
@@ -82,9 +83,9 @@ def _read_times(cells: pd.Series) -> pd.Series:
     return read_datetimes(cells)
 
 
-def _frequency(times: dict[object, pd.Series]) -> Frequency:
+def _frequency(times: Sequence[pd.Series]) -> Frequency:
     """That of the longest series: a gap in a short one must not set it."""
-    longest = max(times.values(), key=lambda each: each.nunique())
+    longest = max(times, key=lambda each: each.nunique())
     return infer_frequency(longest.drop_duplicates().sort_values(ignore_index=True))
 
 

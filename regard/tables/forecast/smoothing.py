@@ -69,7 +69,7 @@ def smooth(values: Float[np.ndarray, " time"], period: int) -> Smoothed:
     states = Smoothed(
         np.zeros((count, families)), np.zeros((count, families, len(DAMPING))), np.zeros((count, families, period))
     )
-    scale = _typical_change(values)
+    scale = typical_change(values, max(2 * period, 8))
     errors, weight = np.full(len(grid.level), PRIOR_STEPS * scale), PRIOR_STEPS
     members = [np.flatnonzero(grid.family == number) for number in range(families)]
     damped = [[some[grid.damping[some] == factor] for factor in DAMPING] for some in members]
@@ -131,7 +131,11 @@ def seasonal_profile(values: Float[np.ndarray, " time"], period: int) -> Float[n
     return profile - profile.mean()
 
 
-def _typical_change(values: Float[np.ndarray, " time"]) -> float:
-    known = values[np.isfinite(values)]
-    change = np.abs(np.diff(known))
-    return float(change.mean()) if len(change) and change.any() else max(1e-9, float(np.abs(known).mean()) * 1e-6)
+def typical_change(values: Float[np.ndarray, " time"], first: int) -> float:
+    """The mean absolute change among the first values; of all of them if those do not change."""
+    for some in (values[:first], values):
+        known = some[np.isfinite(some)]
+        change = np.abs(np.diff(known))
+        if len(change) and change.any():
+            return float(change.mean())
+    return max(1e-9, 1e-6 * float(np.abs(known).mean()))
