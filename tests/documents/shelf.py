@@ -41,6 +41,7 @@ def fill(folder: Path) -> None:
         sentences = ["\n".join(f"{word}\t{label}" for word, label in NAMES) for _ in range(8)]
         (folder / name).write_text("\n\n".join(sentences) + "\n")
     _tables(folder)
+    _series(folder)
     _images(folder)
 
 
@@ -62,6 +63,15 @@ def _tables(folder: Path) -> None:
             price = 10 * area + 500 * CITIES.index(city) + rng.randint(0, 50)
             lines.append(f"{area},{city},{rng.choice((1010, 1020, 1030))},{price}")
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+
+def _series(folder: Path) -> None:
+    """Some weeks of two shops, with gaps at the ends of months."""
+    lines = ["date,shop,units"]
+    for day in range(60):
+        date = f"2024-{1 + day // 28:02}-{1 + day % 28:02}"  # months of 28 days
+        lines += [f"{date},{shop},{20 + 5 * (day % 7)}" for shop in ("Rome", "Oslo")]
+    (folder / "sales.csv").write_text("\n".join(lines) + "\n")
 
 
 def _images(folder: Path) -> None:
