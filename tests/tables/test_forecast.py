@@ -36,6 +36,9 @@ def sales(count: int = 60, shops: tuple[str, ...] = ("Rome", "Oslo")) -> pd.Data
     return pd.concat(parts, ignore_index=True)
 
 
+BY = {"by": ["shop"]}
+
+
 def forecaster(**options) -> Forecaster:
     return Forecaster(**{"time": "date", "value": "units", "horizon": 7, **options})
 
@@ -227,7 +230,7 @@ def test_any_series_has_a_forecast(values: list[float]):
         (lambda f: f, {"horizon": 5000}, "horizon: at most"),
         (lambda f: f, {"quantiles": (1.5,)}, "quantiles"),
         (lambda f: f, {"value": "date"}, "must be different"),
-        (lambda f: f.assign(date=f["date"].where(f.index != 5, pd.Timestamp("2024-01-06 07:00"))), {"by": ["shop"]}, "grid"),
+        (lambda f: f.assign(date=f["date"].mask(f.index == 5, pd.Timestamp("2024-01-06 07:00"))), BY, "grid"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(change, options: dict, message: str):

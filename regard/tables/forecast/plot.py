@@ -14,7 +14,7 @@ from regard.tables.forecast.forecaster import Forecast, Forecaster, quantile
 MAX_PANELS = 12
 HISTORY = 4.0  # horizons that are shown, at least
 INK, COLOUR = "#1b1b1f", "#33508f"
-BANDS = ((0.05, 0.16), (0.1, 0.18), (0.25, 0.24))  # lower level of an interval, opacity
+BANDS = {0.05: "#dde2ee", 0.1: "#bcc6de", 0.25: "#93a3c8"}  # colours of intervals by their lower level
 STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 
 
@@ -60,13 +60,14 @@ def _draw_series(axes: Any, window: Window) -> None:
     known = np.flatnonzero(np.isfinite(past))[-1]
     axes.plot(before, past, color=INK, linewidth=1.0, label="history")
     joined = np.concatenate([before[known : known + 1], after])
-    for low, opacity in BANDS:
+    for low, shade in BANDS.items():
         edges = [np.concatenate([[past[known]], quantile(window, level)]) for level in (low, 1 - low)]
         label = f"{1 - 2 * low:.0%} interval"
-        axes.fill_between(joined, *edges, color=COLOUR, alpha=opacity, linewidth=0, label=label)
+        axes.fill_between(joined, *edges, color=shade, linewidth=0, label=label)
     axes.plot(joined, np.concatenate([[past[known]], window.median]), color=COLOUR, linewidth=1.6, label="forecast")
     axes.axvline(before[known], color=INK, linewidth=0.6, alpha=0.4, linestyle=":")
     axes.grid(alpha=0.2)
+    axes.set_axisbelow(True)
     axes.margins(x=0.01)
     if np.issubdtype(before.dtype, np.datetime64):
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
