@@ -3,6 +3,7 @@
 NPTClassifier().fit(table, target).predict(new_rows)
 NPTClassifier().fit(table, target).evidence(new_rows)        # which training rows decided
 NPTImputer().fit_transform(table)                            # missing cells filled
+Forecaster(time="date", value="units", horizon=28).forecast(table).table
 """
 
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from regard.tables.estimators.imputer import NPTImputer
     from regard.tables.estimators.regressor import NPTRegressor
     from regard.tables.explain import Evidence
+    from regard.tables.forecast.forecaster import Forecast, Forecaster
 
-__all__ = ["Drift", "Evidence", "NPTClassifier", "NPTImputer", "NPTRegressor", "retarget"]
+__all__ = ["Drift", "Evidence", "Forecast", "Forecaster", "NPTClassifier", "NPTImputer", "NPTRegressor", "retarget"]
 
 _MODULES = {
     "Drift": "drift",
     "Evidence": "explain",
+    "Forecast": "forecast.forecaster",
+    "Forecaster": "forecast.forecaster",
     "NPTClassifier": "estimators.classifier",
     "NPTImputer": "estimators.imputer",
     "NPTRegressor": "estimators.regressor",

@@ -43,6 +43,7 @@ def fill(folder: Path) -> None:
         sentences = ["\n".join(f"{word}\t{label}" for word, label in NAMES) for _ in range(8)]
         (folder / name).write_text("\n\n".join(sentences) + "\n")
     _tables(folder)
+    _series(folder)
     _images(folder)
 
 
@@ -70,6 +71,15 @@ def _tables(folder: Path) -> None:
     write_table(houses, folder / "shop.duckdb::houses")
     houses[:40].to_csv(folder / "jan.csv", index=False)
     houses[40:].to_csv(folder / "feb.csv", index=False)
+
+
+def _series(folder: Path) -> None:
+    """Some weeks of two shops, with gaps at the ends of months."""
+    lines = ["date,shop,units"]
+    for day in range(60):
+        date = f"2024-{1 + day // 28:02}-{1 + day % 28:02}"  # months of 28 days
+        lines += [f"{date},{shop},{20 + 5 * (day % 7)}" for shop in ("Rome", "Oslo")]
+    (folder / "sales.csv").write_text("\n".join(lines) + "\n")
 
 
 def _images(folder: Path) -> None:
