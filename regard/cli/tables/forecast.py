@@ -23,6 +23,7 @@ def forecast(
     season: int | None = None,
     duplicates: Literal["error", "sum", "mean"] = "error",
     weights: Path | None = None,
+    query: str = "",
     json: bool = False,
 ) -> None:
     """Forecast the next values of a column over time, with intervals and a back-test; nothing is trained.
@@ -30,7 +31,7 @@ def forecast(
     Parameters
     ----------
     table
-        CSV, TSV or Parquet, also compressed; rows in any order.
+        A table, from a file as for `regard fit`; rows in any order.
     time
         Column of dates, or of numbers that count steps.
     value
@@ -40,7 +41,7 @@ def forecast(
     by
         Columns that tell series apart, such as the shop.
     out
-        .csv, .tsv or .parquet file to write, whole or not at all; by default CSV goes to standard output.
+        Table file to write, as for `regard predict`, whole or not at all; by default CSV goes to standard output.
     plot
         .png, .svg or .pdf file to draw.
     quantiles
@@ -51,12 +52,16 @@ def forecast(
         What rows of the same time in the same series are: an error, or parts to add up or average.
     weights
         Run folder of `regard pretrain tables` to use instead of the shipped weights.
+    query
+        SQL select on a SQLite or DuckDB file, which is opened read-only.
     json
         Print the back-test and, without `--out`, the forecasts as one JSON object.
     """
     from rich.console import Console
 
-    from regard.data.tables.files import check_written, read_table, table_text, write_table
+    from regard.data.tables.csv_text import table_text
+    from regard.data.tables.files import check_written, read_table, write_table
+    from regard.data.tables.source import read_source
     from regard.tables.encode.frames import errors_in
     from regard.tables.forecast.forecaster import Forecaster
     from regard.tables.forecast.plot import check_plot, draw_forecast
@@ -76,8 +81,9 @@ def forecast(
         duplicates=duplicates,
         weights=str(weights) if weights else None,
     )
-    frame = read_table(table)
-    with errors_in(table):
+    source = read_source(table, query)
+    frame = read_table(source)
+    with errors_in(source):
         result = forecaster.forecast(frame)
     log_series(result)
     if plot is not None:
