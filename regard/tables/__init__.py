@@ -8,18 +8,22 @@ NPTImputer().fit_transform(table)                            # missing cells fil
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regard.tables.drift import Drift
     from regard.tables.estimators.classifier import NPTClassifier
     from regard.tables.estimators.imputer import NPTImputer
     from regard.tables.estimators.regressor import NPTRegressor
     from regard.tables.explain import Evidence
+    from regard.tables.retarget import retarget
 
-__all__ = ["Evidence", "NPTClassifier", "NPTImputer", "NPTRegressor"]
+__all__ = ["Drift", "Evidence", "NPTClassifier", "NPTImputer", "NPTRegressor", "retarget"]
 
 _MODULES = {
+    "Drift": "drift",
     "Evidence": "explain",
     "NPTClassifier": "estimators.classifier",
     "NPTImputer": "estimators.imputer",
     "NPTRegressor": "estimators.regressor",
+    "retarget": "retarget",
 }
 
 

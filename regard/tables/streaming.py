@@ -116,6 +116,7 @@ class FilePredictions:
         """Equal where model, table and settings are, so that chunks which were predicted before can be used."""
         files = [self.table, *sorted(file for file in run.iterdir() if file.is_file())]
         words = [*map(sha256, files), str(self.copied), str(self.quantiles), str(self.threshold)]
+        words += [str(self.estimator.target_names_)]
         return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 

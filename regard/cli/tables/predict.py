@@ -2,8 +2,12 @@
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regard.cli.app import app
+
+if TYPE_CHECKING:
+    from regard.tables.persist.load import Estimator
 
 logger = logging.getLogger("regard.tables")
 
@@ -17,6 +21,7 @@ def predict(
     keep: tuple[str, ...] = (),
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),
     threshold: float | None = None,
+    target: str | None = None,
 ) -> None:
     """Predict the target of each row of a table.
 
@@ -35,6 +40,9 @@ def predict(
         Quantiles of a predicted number, beside its mean.
     threshold
         Of two classes, predict the one with fewer training rows from this probability on, instead of one half.
+    target
+        Predict this column of the training rows instead, by the pre-trained network from the columns that the table
+        has; the target of the run is one of them where the table holds it.
     """
     from regard.data.tables.files import check_written
     from regard.loading import load_table
@@ -45,6 +53,8 @@ def predict(
     if out is not None:
         check_written(out)
     estimator = load_table(run)
+    if target is not None:
+        estimator = estimator_of(target, estimator, table)
     check_levels(quantiles)
     check_threshold(estimator, threshold)
     predictions = FilePredictions(estimator, table, keep, quantiles, threshold)
@@ -53,3 +63,18 @@ def predict(
             print(text, end="")
     else:
         logger.info("wrote %s: %s rows", out, f"{predictions.write(out, run):,}")
+
+
+def estimator_of(target: str, estimator: "Estimator", table: Path) -> "Estimator":
+    """An estimator of another column of the training rows, from the columns of this table."""
+    from regard.data.tables.chunks import table_chunks
+    from regard.tables.encode.frames import errors_in
+    from regard.tables.retarget import retarget
+
+    if target in estimator.target_names_ and not estimator.multi_output_:
+        return estimator
+    with errors_in(table):
+        other = retarget(estimator, target, next(table_chunks(table)).frame())
+    names = ", ".join(str(name) for name in other.feature_names_in_)
+    logger.info("%s: predicted from %s, with %s training rows", target, names, f"{len(other.rows_):,}")
+    return other
