@@ -8,12 +8,12 @@ NPTImputer().fit_transform(table)                            # missing cells fil
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regard.tables.any_column import retarget
     from regard.tables.drift import Drift
     from regard.tables.estimators.classifier import NPTClassifier
     from regard.tables.estimators.imputer import NPTImputer
     from regard.tables.estimators.regressor import NPTRegressor
     from regard.tables.explain import Evidence
-    from regard.tables.retarget import retarget
 
 __all__ = ["Drift", "Evidence", "NPTClassifier", "NPTImputer", "NPTRegressor", "retarget"]
 
@@ -23,7 +23,7 @@ _MODULES = {
     "NPTClassifier": "estimators.classifier",
     "NPTImputer": "estimators.imputer",
     "NPTRegressor": "estimators.regressor",
-    "retarget": "retarget",
+    "retarget": "any_column",
 }
 
 

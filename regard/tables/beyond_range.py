@@ -15,7 +15,7 @@ from regard.tables.encode.column import Column
 from regard.tables.encode.frames import as_frame
 
 MIN_SHARE = 0.05  # of the filled cells
-CHANCE = 0.001
+CHANCE = 1e-4
 
 Estimator = Any
 

@@ -17,9 +17,11 @@ from regard.tables.encode.columns import Columns
 
 CHANCE = 1.95  # of the KS distance, in units of its scale: exceeded by chance once in a thousand times
 MIN_DISTANCE = 0.1  # a smaller one is of no use to know
+SIGNIFICANT = 3.1  # normal deviate of a chi-square: exceeded by chance once in a thousand times
+RARE = 10  # rows of a category, of both sides together
 SHIFT = 0.25  # standard deviations: a smaller change of the mean is not the news
 
-Cells = Float[np.ndarray, " row"]
+Old, New = Float[np.ndarray, " old"], Float[np.ndarray, " new"]  # cells of one column
 
 
 @dataclass(frozen=True)
@@ -62,39 +64,41 @@ def _differences(column: Column, old: np.ndarray, new: np.ndarray) -> Iterator[t
             yield kolmogorov_smirnov(old[:, part], new[:, part]), "other words"
 
 
-def kolmogorov_smirnov(old: Cells, new: Cells) -> float:
+def kolmogorov_smirnov(old: Old, new: New) -> float:
     """The largest distance between the two distribution functions."""
     every = np.concatenate([old, new])
     one, other = (np.searchsorted(np.sort(side), every, side="right") / len(side) for side in (old, new))
     return float(np.abs(one - other).max())
 
 
-def _moments(old: Cells, new: Cells) -> str:
+def _moments(old: Old, new: New) -> str:
     means, stds = [side.mean() for side in (old, new)], [side.std() for side in (old, new)]
     if abs(means[1] - means[0]) >= SHIFT * max(stds):
         return f"mean {means[0]:.3g} → {means[1]:.3g}"
     return f"standard deviation {stds[0]:.3g} → {stds[1]:.3g}"
 
 
-def _cramers_v(old: Cells, new: Cells) -> float:
-    codes, counts = np.unique(np.concatenate([old, new]), return_counts=True)
-    total, sizes = len(old) + len(new), np.array([len(old), len(new)])
-    seen = np.stack(
-        [
-            (np.searchsorted(np.sort(side), codes, "right") - np.searchsorted(np.sort(side), codes))
-            for side in (old, new)
-        ]
-    )
-    expected = sizes[:, None] * counts / total
-    phi = float(((seen - expected) ** 2 / expected).sum()) / total
-    freedom = len(codes) - 1
-    unbiased = max(0.0, phi - freedom / (total - 1))
-    levels = len(codes) - freedom**2 / (total - 1)
-    smaller = min(levels, 2 - 1 / (total - 1)) - 1
-    return math.sqrt(min(1.0, unbiased / smaller)) if smaller > 0 else 0.0
+def _cramers_v(old: Old, new: New) -> float:
+    """0 if chance explains the difference. Rare categories count as one: of few rows no fraction is known."""
+    codes, place, counts = np.unique(np.concatenate([old, new]), return_inverse=True, return_counts=True)
+    place = np.unique(np.where(counts < RARE, -1, np.arange(len(codes)))[place], return_inverse=True)[1]
+    seen = np.stack([np.bincount(part, minlength=place.max() + 1) for part in np.split(place, [len(old)])])
+    total, levels = len(place), seen.shape[1]
+    expected = seen.sum(1, keepdims=True) * seen.sum(0) / total
+    chi_square, freedom = float(((seen - expected) ** 2 / expected).sum()), levels - 1
+    if not freedom or _normal_score(chi_square, freedom) < SIGNIFICANT:
+        return 0.0
+    unbiased = max(0.0, chi_square / total - freedom / (total - 1))
+    return math.sqrt(min(1.0, unbiased / (1 - 1 / (total - 1))))
 
 
-def _share(column: Column, old: Cells, new: Cells) -> str:
+def _normal_score(chi_square: float, freedom: int) -> float:
+    """The normal deviate with nearly the same probability (Wilson & Hilferty, 1931)."""
+    spread = 2 / (9 * freedom)
+    return ((chi_square / freedom) ** (1 / 3) - (1 - spread)) / math.sqrt(spread)
+
+
+def _share(column: Column, old: Old, new: New) -> str:
     """The category whose fraction changed most."""
     codes = np.unique(np.concatenate([old, new]))
     changes = {code: (float((old == code).mean()), float((new == code).mean())) for code in codes.tolist()}

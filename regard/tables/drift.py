@@ -30,6 +30,7 @@ from regard.tables.network.pretrained import pretrained_model
 
 MAX_ROWS = 500  # of each side
 MIN_ROWS = 50  # new rows: fewer hardly tell
+MIN_HALF = 10  # rows of a side in each half
 CLEARLY = 0.65  # least AUC, with 97.5 % confidence, to speak of a difference
 NORMAL = 1.96  # standard errors
 NAMED = 3  # columns in a line
@@ -106,13 +107,17 @@ def _sample(count: int, seed: int) -> np.ndarray:
 
 
 def _cross_fitted_auc(model: InContextModel, table: EncodedTable, seed: int) -> tuple[float, float]:
-    """The AUC of rows that were not context, and its standard error."""
+    """The AUC of rows that were not context, and its standard error.
+
+    Equal rows are in the same half: if many rows are among both the training and the new rows, a row whose twin is
+    context is known to be from the other side.
+    """
     generator = torch.Generator().manual_seed(seed_for("drift", seed))
-    half = torch.empty(len(table.target), dtype=torch.bool)
-    for side in (table.target == 0, table.target == 1):
-        rows = side.nonzero()[:, 0]
-        half[rows] = torch.randperm(len(rows), generator=generator) % 2 == 0
+    rows, same = torch.unique(table.values.nan_to_num(nan=torch.inf), dim=0, return_inverse=True)
+    half = (torch.randperm(len(rows), generator=generator) % 2 == 0)[same]
     halves = [half.nonzero()[:, 0], (~half).nonzero()[:, 0]]
+    if min(int(torch.bincount(table.target[each].long(), minlength=2).min()) for each in halves) < MIN_HALF:
+        return 0.5, 0.5  # nearly all rows are equal
     areas, errors = [], []
     for context, queries in (halves, halves[::-1]):
         predictor = InContextPredictor(model, table.take(context), Members(1), seed)

@@ -55,7 +55,7 @@ def _tagged() -> str:
 
 def _tables(folder: Path) -> None:
     rng = random.Random(0)
-    for name, rows in (("houses", 70), ("new", 10), ("test", 30)):
+    for name, rows in (("houses", 70), ("new", 10), ("more", 25), ("test", 30)):
         lines = ["area,city,zip,price"]
         for _ in range(rows):
             area, city = rng.randint(40, 200), rng.choice(CITIES)

@@ -564,7 +564,7 @@ def test_tables_that_cannot_be_learned_are_one_line(
 def test_a_folder_that_is_taken_is_refused_before_any_work(
     run: Path, houses: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("regard.tables.fitting.fit_problem", lambda *_: pytest.fail("that was work"))
+    monkeypatch.setattr("regard.tables.fitting.fit_problems", lambda *_: pytest.fail("that was work"))
     before = {file: file.read_bytes() for file in run.iterdir()}
     assert command("fit", houses, "--target", "price", "--out", run) == 1
     assert "already holds a run; replace it with --overwrite" in capsys.readouterr().err

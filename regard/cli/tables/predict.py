@@ -68,8 +68,8 @@ def predict(
 def estimator_of(target: str, estimator: "Estimator", table: Path) -> "Estimator":
     """An estimator of another column of the training rows, from the columns of this table."""
     from regard.data.tables.chunks import table_chunks
+    from regard.tables.any_column import retarget
     from regard.tables.encode.frames import errors_in
-    from regard.tables.retarget import retarget
 
     if target in estimator.target_names_ and not estimator.multi_output_:
         return estimator

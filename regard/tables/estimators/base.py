@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -182,7 +182,7 @@ class TableEstimator(BaseEstimator):
         if self.weights is not None and self.mode == "scratch":
             raise ConfigError("weights: mode 'scratch' does not use any; choose another mode")
 
-    def add(self, X: Any, y: Any) -> Self:
+    def add(self, X: Any, y: Any) -> "TableEstimator":
         """Add training rows without training: predictions attend to them from now on.
 
         `X` and `y` are as in `fit`, with the same columns and no new classes; new categories are fine. Rows count on

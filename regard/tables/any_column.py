@@ -44,7 +44,7 @@ def retarget(estimator: NPTClassifier | NPTRegressor, column: str, table: Any = 
         n_jobs=estimator.n_jobs,
     )
     other.fit(rows.loc[known, features], rows.loc[known, column].infer_objects())
-    other.rows_ = estimator.rows_[known]
+    other.rows_ = estimator.rows_[known.nonzero()[0]]
     return other
 
 
