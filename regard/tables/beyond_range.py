@@ -1,4 +1,4 @@
-"""Numbers and dates beyond the range of the training rows: predictions do not continue a trend there.
+"""Numbers and dates beyond the range of the training rows: predictions soon stop following a trend there.
 
 Rows of a few training rows lie outside by chance. If all rows come from one distribution, the k largest of n training
 and m new rows are all new with a probability that follows from counting; a line is worth it if that is small.
@@ -45,10 +45,10 @@ def _outside(column: Column, known: np.ndarray, new: np.ndarray) -> Iterator[str
         if column.kind == "date":
             form = "%Y-%m-%d %H:%M" if column.has_time else "%Y-%m-%d"
             place, which = "after" if above else "before", f"the {'last' if above else 'first'} training date"
-            yield f"{share} {place} {limit:{form}}, {which}: a trend is not continued"
+            yield f"{share} {place} {limit:{form}}, {which}: a trend is hardly continued"
         else:
             place, which = "above" if above else "below", f"the {'largest' if above else 'smallest'} training value"
-            yield f"{share} {place} {limit:g}, {which}: a trend is not continued"
+            yield f"{share} {place} {limit:g}, {which}: a trend is hardly continued"
 
 
 def _by_chance(count: int, new: int, known: int) -> float:

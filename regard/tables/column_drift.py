@@ -21,7 +21,8 @@ SIGNIFICANT = 3.1  # normal deviate of a chi-square: exceeded by chance once in 
 RARE = 10  # rows of a category, of both sides together
 SHIFT = 0.25  # standard deviations: a smaller change of the mean is not the news
 
-Old, New = Float[np.ndarray, " old"], Float[np.ndarray, " new"]  # cells of one column
+Old = Float[np.ndarray, " old"]  # cells of one column
+New = Float[np.ndarray, " new"]
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,14 @@ def column_drift(
     columns: Columns, values: Float[Tensor, "row cell"], new: Bool[np.ndarray, " row"]
 ) -> tuple[ColumnDrift, ...]:
     """The columns that differ, the largest distance first; `values` are encoded by these columns."""
-    found = []
+    different = []
     least = max(MIN_DISTANCE, CHANCE * math.sqrt(len(new) / (int(new.sum()) * int((~new).sum()))))
     for column, places in zip(columns.columns, columns.positions(), strict=True):
         cells = values[:, places].numpy()
         distance, change = max(_differences(column, cells[~new], cells[new]))
         if distance >= least:
-            found.append(ColumnDrift(column.name, distance, change))
-    return tuple(sorted(found, key=lambda one: -one.distance))
+            different.append(ColumnDrift(column.name, distance, change))
+    return tuple(sorted(different, key=lambda one: -one.distance))
 
 
 def _differences(column: Column, old: np.ndarray, new: np.ndarray) -> Iterator[tuple[float, str]]:

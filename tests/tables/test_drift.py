@@ -111,7 +111,7 @@ def test_a_trend_beyond_the_training_rows_is_told(tmp_path: Path, capsys: pytest
     assert command("predict", tmp_path / "run", tmp_path / "later.csv") == 0
     said = capsys.readouterr().err
     last = some_rows(80, 0)["day"].max()
-    assert f"'day': 100% of the rows lie after {last:%Y-%m-%d}, the last training date: a trend is not" in said
+    assert f"'day': 100% of the rows lie after {last:%Y-%m-%d}, the last training date: a trend is hardly" in said
     assert "'age': 100% of the rows lie below 20, the smallest training value" in said
     assert "'income'" not in said
 
