@@ -53,10 +53,10 @@ class Column:
         if kind == "text":
             texts = as_texts(cells.dropna())
             shown = sort_texts(texts)
-            return cls(name, kind, shown, filled, _some(shown), repeats=len(shown) <= REPEATS * len(texts))
+            return cls(name, kind, shown, filled, some_of(shown), repeats=len(shown) <= REPEATS * len(texts))
         if kind == "category":
             categories = read_categories(cells)
-            return cls(name, kind, categories, filled, summary=_some(categories))
+            return cls(name, kind, categories, filled, summary=some_of(categories))
         if kind == "number":
             numbers = read_numbers(cells)
             return cls(name, kind, filled=filled, summary=f"{np.nanmin(numbers):.6g} to {np.nanmax(numbers):.6g}")
@@ -170,6 +170,7 @@ def _empty(cells: pd.Series, dtype: str) -> pd.Series:
     return pd.Series(np.nan, index=cells.index, dtype="float64").astype(dtype)
 
 
-def _some(categories: tuple[Label, ...], most: int = 5) -> str:
+def some_of(categories: tuple[Label, ...], most: int = 5) -> str:
+    """The first categories, to be shown."""
     shown = ", ".join(str(category)[:30] for category in categories[:most])
     return shown if len(categories) <= most else f"{shown} and {len(categories) - most:,} more"

@@ -36,7 +36,6 @@ def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Ma
     table.update(encoder_tensors(estimator.columns_))
     table.update({f"target.{number}": one.target for number, one in enumerate(estimator.tables_)})
     model = [_describe(number, one, weights, table) for number, one in enumerate(estimator.predictors_)]
-    targets = zip(estimator.target_names_, _labels(estimator), strict=True)
     with RunFolder(path).open(overwrite=overwrite) as folder:
         folder.write_weights(weights)
         tensors.save(path / TABLE, table)
@@ -47,10 +46,7 @@ def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Ma
             "estimator": type(estimator).__name__,
             "settings": _settings(estimator),
             "seed": estimator.seed_,
-            "targets": [
-                {"name": name, "dtype": _dtype(labels), "labels": _label_list(labels)}
-                for name, labels in targets
-            ],
+            "targets": describe_targets(estimator),
             "model": model,
         })  # fmt: skip
 
@@ -124,6 +120,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     return value.item() if isinstance(value, np.generic) else str(value) if isinstance(value, Path) else value
+
+
+def describe_targets(estimator: Estimator) -> list[dict[str, Any]]:
+    """The name of each target and its classes, for `config.yaml`."""
+    targets = zip(estimator.target_names_, _labels(estimator), strict=True)
+    return [{"name": name, "dtype": _dtype(labels), "labels": _label_list(labels)} for name, labels in targets]
 
 
 def _labels(estimator: Estimator) -> list[np.ndarray]:
