@@ -60,4 +60,5 @@ class RowMLPModel(nn.Module):
 
     def predict(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row output"]:
         """Outputs of rows as a table has them: numbers, or codes of categories; NaN where missing."""
-        return self(self.encoder.encode(values)).double() * self.std + self.mean
+        output: Tensor = self(self.encoder.encode(values))
+        return output.double() * self.std + self.mean

@@ -72,7 +72,7 @@ def _check_categories(column: Column, filled: pd.Series) -> Iterator[str]:
         yield _constant(column, filled)
     elif reason := _nearly_typed(texts):
         yield f"{column.name!r}: {reason}"
-    elif len(filled) > MIN_ROWS and len(distinct) > NEARLY_ALL * len(filled) and _like_identifiers(distinct):
+    elif len(filled) > MIN_ROWS and len(distinct) > NEARLY_ALL * len(filled) and like_identifiers(distinct):
         count = f"{len(distinct):,} of {len(filled):,} values are distinct"
         yield f"{column.name!r}: {count}, as in an identifier; drop it (--ignore) unless it is informative"
     elif column.kind == "category" and (twins := _same_but_case(distinct)):
@@ -91,7 +91,7 @@ def _nearly_typed(texts: pd.Series) -> str:
     return ""
 
 
-def _like_identifiers(distinct: list[str]) -> bool:
+def like_identifiers(distinct: list[str]) -> bool:
     """Whether texts mostly are of one word, or differ in their digits alone."""
     shapes = {re.sub(r"\d+", "0", text) for text in distinct}
     return (

@@ -7,6 +7,7 @@ fold too.
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -21,7 +22,7 @@ from regard.tables.distillation.anonymous import anonymous_columns
 from regard.tables.distillation.mix import mix_rows
 from regard.tables.distillation.mlp import train_student
 from regard.tables.distillation.soft_labels import FOLDS, Labelled, Teach, blend, hard_labels, out_of_fold
-from regard.tables.distillation.student import Lesson, StudentPredictor, common_shape
+from regard.tables.distillation.student import Lesson, Student, StudentPredictor, common_shape
 from regard.tables.distillation.trees import grow_student
 from regard.tables.encode.table import EncodedTable, join
 from regard.tables.estimators.classifier import NPTClassifier
@@ -34,7 +35,8 @@ from regard.tables.scores import class_scores, number_scores
 from regard.tables.threads import threads
 
 StudentKind = Literal["tree", "mlp"]
-LEARN = {"tree": grow_student, "mlp": train_student}
+Learn = Callable[[Lesson, Lesson, int], tuple[Student, Float[Tensor, "held output"]]]
+LEARN: dict[str, Learn] = {"tree": grow_student, "mlp": train_student}
 MIN_ROWS = 50
 MAX_ROWS = 20_000  # that soft labels are made for
 SHARES = (1.0, 0.5, 0.0)  # of soft labels beside true ones
@@ -130,12 +132,19 @@ class _Job:
         known, truth = small.take(rest), small.take(held_out)
         share, trial = self._best_share(known, soft, mixed)
         by_hard = self._learn(hard_labels(known), None)[0].predict(truth.values)
-        scores = [_scores(each, truth) for each in (by_teacher, trial.predict(truth.values), by_hard)]
+        comparison = Comparison(
+            target=name,
+            rows=len(held_out),
+            teacher=_scores(by_teacher, truth),
+            student=_scores(trial.predict(truth.values), truth),
+            hard_labels=_scores(by_hard, truth),
+            teacher_seconds=_seconds(first, table),
+            student_seconds=_seconds(trial, small),
+        )
         labelled = blend(join([known, truth]), torch.cat([soft, by_teacher]), share)
         mixed = self._mixed(table, small, self.estimator.predictors_[self.number])
         student, _ = self._learn(labelled, mixed)
-        seconds_each = _seconds(first, table), _seconds(student, small)
-        return student, Comparison(name, len(held_out), *scores, *seconds_each)
+        return student, comparison
 
     def _best_share(
         self, known: EncodedTable, soft: Float[Tensor, "row prediction"], mixed: Labelled

@@ -21,11 +21,12 @@ from regard.tables.encode.table import EncodedTable
 from regard.tables.network.boosted_trees import MAX_LEAVES, Trees, trees_of
 from regard.tables.network.level_means import LevelMeans
 
-LEARNING_RATE = 0.08
-ROUNDS = 20  # between evaluations on held-out rows
-MAX_ROUNDS = 600
+LEARNING_RATE = 0.1
+ROUNDS = 25  # between evaluations on held-out rows
+MAX_ROUNDS = 400
 PATIENCE = 2  # evaluations without a gain
 MIN_LEAF = 10  # rows
+MANY_CELLS = 1_000_000
 MAX_CLASSES = 30  # each has a tree in each round
 FEW = 5  # classes that each row counts for; of more only those of
 LEAST = 0.02  # probability
@@ -120,7 +121,8 @@ def _settings(seed: int, leaf: int) -> dict[str, Any]:
 def _boost(model: Any, rows: tuple[Any, ...], loss: Callable[[Trees], float], rounds: int | None) -> tuple[Trees, int]:
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(torch.get_num_threads(), user_api="openmp"):
+    # On few cells threads mostly wait for each other.
+    with threadpool_limits(torch.get_num_threads() if rows[0].size > MANY_CELLS else 1, user_api="openmp"):
         if rounds is not None:
             return trees_of(model.set_params(max_iter=rounds).fit(*rows), rounds), rounds
         best, rounds, waited = float("inf"), ROUNDS, 0

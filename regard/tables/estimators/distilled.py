@@ -14,6 +14,7 @@ from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.table import EncodedTable
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.predictor import Predictor
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Distilled:
         self.multi_output_ = len(targets) > 1
         self.target_names_ = [one.name for one in targets]
         self.class_counts_ = [torch.tensor(one.class_counts) for one in targets]
-        self.predictors_ = [one.predictor for one in targets]
+        self.predictors_: list[Predictor] = [one.predictor for one in targets]
         category = torch.tensor(columns.is_category)
         self.rows_ = torch.empty(0, dtype=torch.long)
         self.tables_ = [

@@ -1,0 +1,119 @@
+"""The surprise of a cell: minus the logarithm of its probability, in bits, and what was to be expected of it.
+
+A number is as probable as its predicted quantiles say: evenly spread between two of them and, beyond the outer ones,
+with a tail that falls as a power of the distance, so that no single outlier is infinitely surprising. It counts with
+the resolution of its column, as 17 stands for 16.5 to 17.5; so columns with many equal numbers need no special case.
+
+Subtracting the expected surprise, which is the entropy of the prediction, makes columns comparable: the cells of a
+column of noise are as surprising as they were expected to be, and contribute nothing on average.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+TAIL = 4.0  # exponent of the tails
+OUTER = 4  # intervals that a tail goes on from
+BITS = 1 / math.log(2)
+FINEST = 1e-4  # resolution relative to the spread of a column: finer differences are noise
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """Of the cells of a column, in bits."""
+
+    bits: Float[Tensor, " row"]
+    entropy: Float[Tensor, " row"]  # what was to be expected
+
+
+def level_surprise(probabilities: Float[Tensor, "row level"], codes: Int[Tensor, " row"], unseen: float) -> Surprise:
+    """Of levels by their codes, -1 for one that the context does not have; the probability of those is `unseen`."""
+    known = probabilities.double() * (1 - unseen)
+    everything = torch.cat([known, torch.full((len(known), 1), unseen, dtype=torch.double)], 1).clamp(min=TINY)
+    logarithms = -everything.log()
+    own = logarithms.gather(1, torch.where(codes < 0, known.shape[1], codes)[:, None])[:, 0]
+    return Surprise(own * BITS, (everything * logarithms).sum(1) * BITS)
+
+
+def unseen_probability(codes: Int[Tensor, " context"], dropped: int = 0) -> float:
+    """The probability of a level that the context does not have (Good & Turing, 1953).
+
+    It is the fraction of rows whose level occurs once; `dropped` are rows of levels that are not predicted.
+    """
+    once = int((torch.bincount(codes) == 1).sum()) if len(codes) else 0
+    return min(0.5, (once + dropped + 0.5) / (len(codes) + dropped + 1))
+
+
+def number_surprise(
+    quantiles: Float[Tensor, "row quantile"], numbers: Float[Tensor, " row"], resolution: float
+) -> Surprise:
+    """Of numbers, given evenly spaced quantiles of each."""
+    law = QuantileLaw.of(quantiles, resolution)
+    bits = -law.mass(numbers.double()[:, None]).log()[:, 0] * BITS
+    return Surprise(bits, -law.mass(law.typical()).log().mean(1) * BITS)
+
+
+def resolution_of(numbers: Float[Tensor, " row"]) -> float:
+    """The least difference between two numbers of a column."""
+    distinct = numbers.double().unique()
+    if len(distinct) < 2:
+        return 1.0
+    spread = torch.quantile(distinct, 0.9) - torch.quantile(distinct, 0.1)
+    return float(torch.maximum(distinct.diff().min(), FINEST * spread))
+
+
+@dataclass(frozen=True)
+class QuantileLaw:
+    """A distribution for each row: quantiles, even between them, with tails beyond."""
+
+    quantiles: Float[Tensor, "row quantile"]
+    resolution: float
+
+    @classmethod
+    def of(cls, quantiles: Float[Tensor, "row quantile"], resolution: float) -> "QuantileLaw":
+        return cls(quantiles.double().sort(1).values.contiguous(), resolution)
+
+    @property
+    def step(self) -> float:
+        """The probability between two quantiles, and in each tail."""
+        return 1 / (self.quantiles.shape[1] + 1)
+
+    def mass(self, numbers: Float[Tensor, "row number"]) -> Float[Tensor, "row number"]:
+        """The probability of a number at the resolution of the column."""
+        half = self.resolution / 2
+        below, above = self.tails(numbers - half), self.tails(numbers + half)
+        # Differences of small probabilities are exact, those of numbers near one are not.
+        lower = numbers < self.quantiles.median(1, keepdim=True).values
+        return torch.where(lower, above[0] - below[0], below[1] - above[1]).clamp(min=TINY)
+
+    def tails(self, numbers: Float[Tensor, "row number"]) -> tuple[Tensor, Tensor]:
+        """The probabilities of less and of more."""
+        q, count = self.quantiles, self.quantiles.shape[1]
+        place = torch.searchsorted(q, numbers.contiguous())
+        inner = place.clamp(1, count - 1)
+        left, right = q.gather(1, inner - 1), q.gather(1, inner)
+        part = ((numbers - left) / (right - left).clamp(min=1e-30)).clamp(0, 1)
+        less, more = (inner + part) * self.step, (count - inner + 1 - part) * self.step
+        low_scale, high_scale = self._scales()
+        under = self.step * (1 + (q[:, :1] - numbers).clamp(min=0) / low_scale) ** -TAIL
+        over = self.step * (1 + (numbers - q[:, -1:]).clamp(min=0) / high_scale) ** -TAIL
+        less = torch.where(place == 0, under, torch.where(place == count, 1 - over, less))
+        more = torch.where(place == 0, 1 - under, torch.where(place == count, over, more))
+        return less, more
+
+    def typical(self) -> Float[Tensor, "row interval"]:
+        """One number of each interval and tail: its middle or, in a tail, where the surprise is that of its mean."""
+        q = self.quantiles
+        low_scale, high_scale = self._scales()
+        away = math.exp(1 / TAIL) - 1
+        return torch.cat([q[:, :1] - away * low_scale, (q[:, 1:] + q[:, :-1]) / 2, q[:, -1:] + away * high_scale], 1)
+
+    def _scales(self) -> tuple[Tensor, Tensor]:
+        """Of the tails, so that their density begins as that of the nearest few intervals."""
+        q, count, floor = self.quantiles, min(OUTER, self.quantiles.shape[1] - 1), self.resolution / 2
+        low, high = (q[:, [count]] - q[:, :1]) / count, (q[:, -1:] - q[:, [-1 - count]]) / count
+        return TAIL * low.clamp(min=floor), TAIL * high.clamp(min=floor)
