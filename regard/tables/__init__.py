@@ -3,23 +3,41 @@
 NPTClassifier().fit(table, target).predict(new_rows)
 NPTClassifier().fit(table, target).evidence(new_rows)        # which training rows decided
 NPTImputer().fit_transform(table)                            # missing cells filled
+NPTAnomalies().fit(table).explain(table)                     # surprising rows and cells
+distil(fitted, to="tree")                                    # a small model without training rows
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regard.tables.distillation.distil import distil
+    from regard.tables.estimators.anomalies import NPTAnomalies
     from regard.tables.estimators.classifier import NPTClassifier
+    from regard.tables.estimators.distilled import DistilledClassifier, DistilledRegressor
     from regard.tables.estimators.imputer import NPTImputer
     from regard.tables.estimators.regressor import NPTRegressor
     from regard.tables.explain import Evidence
 
-__all__ = ["Evidence", "NPTClassifier", "NPTImputer", "NPTRegressor"]
+__all__ = [
+    "DistilledClassifier",
+    "DistilledRegressor",
+    "Evidence",
+    "NPTAnomalies",
+    "NPTClassifier",
+    "NPTImputer",
+    "NPTRegressor",
+    "distil",
+]
 
 _MODULES = {
+    "DistilledClassifier": "estimators.distilled",
+    "DistilledRegressor": "estimators.distilled",
     "Evidence": "explain",
+    "NPTAnomalies": "estimators.anomalies",
     "NPTClassifier": "estimators.classifier",
     "NPTImputer": "estimators.imputer",
     "NPTRegressor": "estimators.regressor",
+    "distil": "distillation.distil",
 }
 
 

@@ -19,7 +19,7 @@ from regard.models.in_context import InContextModel
 from regard.tables.anomalies.columns import Levels, Role
 from regard.tables.anomalies.surprise import (
     BITS,
-    Surprise,
+    QuantileLaw,
     level_surprise,
     number_surprise,
     resolution_of,
@@ -54,7 +54,7 @@ class Scored:
 class CellScores:
     """For each row and scored column. Expected are the median and an interval of 90 %, or the most probable level."""
 
-    bits: Float[np.ndarray, "row column"]  # surprise minus what was to be expected
+    bits: Float[np.ndarray, "row column"]  # surprise beyond what was to be expected
     expected: Float[np.ndarray, "row column"]
     low: Float[np.ndarray, "row column"]  # of numbers; NaN for levels
     high: Float[np.ndarray, "row column"]
@@ -62,8 +62,8 @@ class CellScores:
 
     @property
     def total(self) -> Float[np.ndarray, " row"]:
-        """The surprise of each row."""
-        total: np.ndarray = self.bits.sum(1)
+        """The surprise of each row: that of its cells which are more surprising than expected."""
+        total: np.ndarray = self.bits.clip(min=0).sum(1)
         return total
 
 
@@ -128,11 +128,14 @@ class CellScorer:
                 labels = codes[kept].float()
                 probabilities = self._predict(column, context[kept], labels, len(levels.values), values)
             best = probabilities.max(1)
-            surprise = level_surprise(probabilities, levels.codes(cells), unseen)
+            frequencies = torch.bincount(codes[kept], minlength=len(levels.values)) / max(1, int(kept.sum()))
+            surprise = level_surprise(probabilities, frequencies, levels.codes(cells), unseen)
             nothing = torch.full((len(values),), torch.nan)
             return _columns(surprise, levels.values[best.indices], nothing, nothing, best.values)
         prediction = self._predict(column, context, known.double(), 0, values)
-        surprise = number_surprise(prediction[:, 1:], cells, resolution_of(known))
+        resolution = resolution_of(known)
+        own = QuantileLaw.of_column(known, len(values), resolution)
+        surprise = number_surprise(QuantileLaw.of(prediction[:, 1:], resolution), own, cells)
         low, middle, high = interpolate_quantiles(prediction, INTERVAL).unbind(1)
         return _columns(surprise, middle, low, high, torch.full((len(values),), torch.nan))
 
@@ -159,8 +162,8 @@ class CellScorer:
         return predictor.predict(_select(values, others))
 
 
-def _columns(surprise: Surprise, *parts: Tensor) -> Float[Tensor, "row part"]:
-    return torch.stack([(surprise.bits - surprise.entropy), *(part.double() for part in parts)], 1)
+def _columns(*parts: Tensor) -> Float[Tensor, "row part"]:
+    return torch.stack([part.double() for part in parts], 1)
 
 
 def _select(values: Tensor, places: list[int]) -> Tensor:

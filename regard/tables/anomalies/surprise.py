@@ -1,10 +1,14 @@
-"""The surprise of a cell: minus the logarithm of its probability, in bits, and what was to be expected of it.
+"""The surprise of a cell: minus the logarithm of its probability, in bits, beyond what was to be expected.
 
-A number is as probable as its predicted quantiles say: evenly spread between two of them and, beyond the outer ones,
-with a tail that falls as a power of the distance, so that no single outlier is infinitely surprising. It counts with
-the resolution of its column, as 17 stands for 16.5 to 17.5; so columns with many equal numbers need no special case.
+Half of it is that of the cell in its column alone, half that of the cell given the rest of its row. The first sees what
+is rare, the second what does not fit together. A prediction may be too sure of itself; so some of the column's own
+distribution is mixed into it, which bounds the price of a wrong one.
 
-Subtracting the expected surprise, which is the entropy of the prediction, makes columns comparable: the cells of a
+A number is as probable as quantiles say: evenly spread between two of them and, beyond the outer ones, with a tail that
+falls as a power of the distance, so that no single outlier is infinitely surprising. It counts with the resolution of
+its column, as 17 stands for 16.5 to 17.5; so columns with many equal numbers need no special case.
+
+Subtracting the expected surprise, which is the entropy of the distribution, makes columns comparable: the cells of a
 column of noise are as surprising as they were expected to be, and contribute nothing on average.
 """
 
@@ -15,28 +19,37 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.tables.network.in_context_loss import quantile_levels
+
 TAIL = 4.0  # exponent of the tails
 OUTER = 4  # intervals that a tail goes on from
 BITS = 1 / math.log(2)
 FINEST = 1e-4  # resolution relative to the spread of a column: finer differences are noise
 TINY = 1e-300
+OWN = 0.3  # of the column's own distribution in a prediction
+QUANTILES = 33
 
 
-@dataclass(frozen=True)
-class Surprise:
-    """Of the cells of a column, in bits."""
-
-    bits: Float[Tensor, " row"]
-    entropy: Float[Tensor, " row"]  # what was to be expected
-
-
-def level_surprise(probabilities: Float[Tensor, "row level"], codes: Int[Tensor, " row"], unseen: float) -> Surprise:
+def level_surprise(
+    probabilities: Float[Tensor, "row level"],
+    frequencies: Float[Tensor, " level"],
+    codes: Int[Tensor, " row"],
+    unseen: float,
+) -> Float[Tensor, " row"]:
     """Of levels by their codes, -1 for one that the context does not have; the probability of those is `unseen`."""
-    known = probabilities.double() * (1 - unseen)
+    column = frequencies.double().expand(len(codes), -1)
+    mixed = (1 - OWN) * probabilities.double() + OWN * column
+    return (_level_excess(mixed, codes, unseen) + _level_excess(column, codes, unseen)) / 2
+
+
+def _level_excess(
+    probabilities: Float[Tensor, "row level"], codes: Int[Tensor, " row"], unseen: float
+) -> Float[Tensor, " row"]:
+    known = probabilities * (1 - unseen)
     everything = torch.cat([known, torch.full((len(known), 1), unseen, dtype=torch.double)], 1).clamp(min=TINY)
-    logarithms = -everything.log()
-    own = logarithms.gather(1, torch.where(codes < 0, known.shape[1], codes)[:, None])[:, 0]
-    return Surprise(own * BITS, (everything * logarithms).sum(1) * BITS)
+    bits = -everything.log() * BITS
+    own = bits.gather(1, torch.where(codes < 0, known.shape[1], codes)[:, None])[:, 0]
+    return own - (everything * bits).sum(1)
 
 
 def unseen_probability(codes: Int[Tensor, " context"], dropped: int = 0) -> float:
@@ -49,12 +62,20 @@ def unseen_probability(codes: Int[Tensor, " context"], dropped: int = 0) -> floa
 
 
 def number_surprise(
-    quantiles: Float[Tensor, "row quantile"], numbers: Float[Tensor, " row"], resolution: float
-) -> Surprise:
-    """Of numbers, given evenly spaced quantiles of each."""
-    law = QuantileLaw.of(quantiles, resolution)
-    bits = -law.mass(numbers.double()[:, None]).log()[:, 0] * BITS
-    return Surprise(bits, -law.mass(law.typical()).log().mean(1) * BITS)
+    predicted: "QuantileLaw", column: "QuantileLaw", numbers: Float[Tensor, " row"]
+) -> Float[Tensor, " row"]:
+    """Of numbers, given their predicted distributions and that of the column."""
+
+    def mixed(places: Float[Tensor, "row place"]) -> Float[Tensor, "row place"]:
+        return -((1 - OWN) * predicted.mass(places) + OWN * column.mass(places)).log() * BITS
+
+    def alone(places: Float[Tensor, "row place"]) -> Float[Tensor, "row place"]:
+        return -column.mass(places).log() * BITS
+
+    cells = numbers.double()[:, None]
+    typical, usual = predicted.typical(), column.typical()
+    expected = (1 - OWN) * mixed(typical).mean(1) + OWN * mixed(usual).mean(1)
+    return (mixed(cells)[:, 0] - expected + alone(cells)[:, 0] - alone(usual).mean(1)) / 2
 
 
 def resolution_of(numbers: Float[Tensor, " row"]) -> float:
@@ -76,6 +97,12 @@ class QuantileLaw:
     @classmethod
     def of(cls, quantiles: Float[Tensor, "row quantile"], resolution: float) -> "QuantileLaw":
         return cls(quantiles.double().sort(1).values.contiguous(), resolution)
+
+    @classmethod
+    def of_column(cls, numbers: Float[Tensor, " context"], rows: int, resolution: float) -> "QuantileLaw":
+        """The distribution of a column, the same for so many rows."""
+        levels = quantile_levels(QUANTILES).double()
+        return cls.of(torch.quantile(numbers.double(), levels)[None].repeat(rows, 1), resolution)
 
     @property
     def step(self) -> float:

@@ -12,13 +12,21 @@ def distillation_grid(one: Comparison, to: str) -> RenderableType:
     names = [name for name in NAMES if name in one.teacher]
     rows = [
         ("teacher", one.teacher, _seconds(one.teacher_seconds)),
-        (f"{to}, soft labels", one.student, _seconds(one.student_seconds)),
-        (f"{to}, hard labels", one.hard_labels, ""),
+        (f"{to}", one.student, _seconds(one.student_seconds)),
+        (f"{to}, hard labels alone", one.hard_labels, ""),
     ]
     title = f"{one.target or 'target'} on {one.rows:,} held-out rows"
     heads = ("model", *(NAMES[name] for name in names), "time for 1,000 rows")
     shown = [(name, *(f"{scores[key]:.4g}" for key in names), seconds) for name, scores, seconds in rows]
-    return Group(grid(title, heads, shown), "the student that is kept has soft labels, and learned from all rows")
+    return Group(grid(title, heads, shown), _recipe(one))
+
+
+def _recipe(one: Comparison) -> str:
+    """What the student has learned from."""
+    if not one.mixed_rows:
+        return "the student has learned from hard labels: soft ones were no better on rows that it did not learn"
+    labels = {1.0: "soft labels", 0.0: "hard labels"}.get(one.soft_labels, "means of soft and hard labels")
+    return f"the student has learned from {labels}, and from rows with mixed columns"
 
 
 def _seconds(seconds: float) -> str:

@@ -23,9 +23,10 @@ from regard.tables.network.level_means import LevelMeans
 
 LEARNING_RATE = 0.1
 ROUNDS = 25  # between evaluations on held-out rows
-MAX_ROUNDS = 400
+MAX_ROUNDS = 200
 PATIENCE = 2  # evaluations without a gain
 MIN_LEAF = 10  # rows
+MAX_DEPTH, MAX_LEAF_NODES = 5, 16  # small trees are soon walked down
 MANY_CELLS = 1_000_000
 MAX_CLASSES = 30  # each has a tree in each round
 FEW = 5  # classes that each row counts for; of more only those of
@@ -114,7 +115,8 @@ def _classes(cells: Tensor, lesson: Lesson, others: Tensor, held_out: Lesson, _:
 def _settings(seed: int, leaf: int) -> dict[str, Any]:
     return {
         "learning_rate": LEARNING_RATE, "early_stopping": False, "warm_start": True, "max_iter": ROUNDS,
-        "min_samples_leaf": leaf, "random_state": seed_for("student", seed) % 2**31,
+        "min_samples_leaf": leaf, "max_depth": MAX_DEPTH, "max_leaf_nodes": MAX_LEAF_NODES,
+        "random_state": seed_for("student", seed) % 2**31,
     }  # fmt: skip
 
 
