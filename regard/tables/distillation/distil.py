@@ -76,7 +76,7 @@ class Comparison:
 
 
 def distil(
-    estimator: Estimator, to: StudentKind = "tree", *, mode: str | None = None, time_limit: float = 60.0
+    estimator: Estimator, to: str = "tree", *, mode: str | None = None, time_limit: float = 60.0
 ) -> DistilledClassifier | DistilledRegressor:
     """A small model without training rows that has learned the predictions of a fitted estimator.
 
@@ -125,7 +125,7 @@ class _Job:
     teacher: Estimator
     number: int
     small: EncodedTable  # the training rows as the student's columns encode them
-    to: StudentKind
+    to: str
 
     def run(self, name: str | None, seconds: float) -> tuple[StudentPredictor, Comparison]:
         table, seed = self.estimator.tables_[self.number], self.estimator.seed_

@@ -5,7 +5,7 @@ the shape is the teacher's average one, widened so that it fits the student's ow
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -19,6 +19,7 @@ MIN_SCALE = 1e-6  # relative to the standard deviation of the target
 NO_ROWS = "a distilled model holds no training rows, so it has no evidence; explain the run that it was distilled from"
 
 
+@runtime_checkable
 class Student(Protocol):
     """A small model without rows."""
 
