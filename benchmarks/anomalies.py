@@ -4,8 +4,8 @@
     python benchmarks/anomalies.py --data DATA --tables mammography --rows 400
 
 Two kinds of anomalies, each in 5 % of the rows. Rare classes: rows of a table's rarer classes among those of the most
-frequent one, without the class. Wrong cells: in rows of a table one cell is replaced by that of another row; there it is
-also measured how often the replaced cell is the most surprising one of its row. Every finished measurement is kept in
+frequent one, without the class. Wrong cells: in rows of a table one cell is replaced by that of another row; there
+`named` is how often the replaced cell is the most surprising one of its row. Every finished measurement is kept in
 benchmarks/tables/anomalies.json, and is not made again.
 """
 

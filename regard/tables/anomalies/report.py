@@ -115,9 +115,9 @@ def _short(cell: Any, most: int = 24) -> str:
 
 def _sentence(cell: dict[str, Any]) -> str:
     """A cell with what was expected instead, and its surprise."""
-    if cell["expected"] is None:
+    if is_missing(cell["expected"]):
         return f"{cell['column']} is missing ({cell['surprise']:+.1f})"
-    if cell["low"] is None:
+    if is_missing(cell["low"]):
         expected = f"{_text(cell['expected'])} with probability {cell['probability']:.0%}"
     else:
         expected = f"{_text(cell['low'])} to {_text(cell['high'])}"
@@ -125,10 +125,10 @@ def _sentence(cell: dict[str, Any]) -> str:
 
 
 def _text(cell: Any) -> str:
-    if is_missing(cell) or cell is None:
+    if is_missing(cell):
         return ""
     return f"{cell:g}" if isinstance(cell, float) else str(as_label(cell))
 
 
 def _plain(cell: Any) -> Any:
-    return None if cell is None or is_missing(cell) else as_label(cell)
+    return None if is_missing(cell) else as_label(cell)

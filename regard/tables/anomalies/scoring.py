@@ -62,9 +62,11 @@ class CellScores:
 
     @property
     def total(self) -> Float[np.ndarray, " row"]:
-        """The surprise of each row: that of its cells which are more surprising than expected."""
-        total: np.ndarray = self.bits.clip(min=0).sum(1)
-        return total
+        """The surprise of each row: the norm of that of its cells, where it is more than expected.
+
+        So one cell that is plainly wrong counts more than several that are slightly unusual.
+        """
+        return np.sqrt(np.square(self.bits.clip(min=0)).sum(1))
 
 
 class CellScorer:

@@ -1,8 +1,8 @@
 """The surprise of a cell: minus the logarithm of its probability, in bits, beyond what was to be expected.
 
-Half of it is that of the cell in its column alone, half that of the cell given the rest of its row. The first sees what
-is rare, the second what does not fit together. A prediction may be too sure of itself; so some of the column's own
-distribution is mixed into it, which bounds the price of a wrong one.
+It is the larger of two: that of the cell in its column alone, which sees what is rare, and that of the cell given the
+rest of its row, which sees what does not fit together. A prediction may be too sure of itself; so some of the column's
+own distribution is mixed into it, which bounds the price of a wrong one.
 
 A number is as probable as quantiles say: evenly spread between two of them and, beyond the outer ones, with a tail that
 falls as a power of the distance, so that no single outlier is infinitely surprising. It counts with the resolution of
@@ -39,7 +39,7 @@ def level_surprise(
     """Of levels by their codes, -1 for one that the context does not have; the probability of those is `unseen`."""
     column = frequencies.double().expand(len(codes), -1)
     mixed = (1 - OWN) * probabilities.double() + OWN * column
-    return (_level_excess(mixed, codes, unseen) + _level_excess(column, codes, unseen)) / 2
+    return torch.maximum(_level_excess(mixed, codes, unseen), _level_excess(column, codes, unseen))
 
 
 def _level_excess(
@@ -75,7 +75,7 @@ def number_surprise(
     cells = numbers.double()[:, None]
     typical, usual = predicted.typical(), column.typical()
     expected = (1 - OWN) * mixed(typical).mean(1) + OWN * mixed(usual).mean(1)
-    return (mixed(cells)[:, 0] - expected + alone(cells)[:, 0] - alone(usual).mean(1)) / 2
+    return torch.maximum(mixed(cells)[:, 0] - expected, alone(cells)[:, 0] - alone(usual).mean(1))
 
 
 def resolution_of(numbers: Float[Tensor, " row"]) -> float:

@@ -28,9 +28,9 @@ class NPTAnomalies(OutlierMixin, BaseEstimator):
     """Finds the rows of a table that are surprising, given the others.
 
     Every cell is predicted from the other cells of its row, in the context of other rows; nothing is trained. Its
-    surprise, in bits beyond what was to be expected, is that of the cell in its column and given the rest of its row;
-    that of a row is the sum over its cells. Identifiers and texts are not scored. A row of the table of `fit` is scored
-    without itself.
+    surprise, in bits beyond what was to be expected, is that of the cell in its column or given the rest of its row,
+    whichever is larger; that of a row is the norm over its cells. Identifiers and texts are not scored. A row of the
+    table of `fit` is scored without itself.
 
     Parameters
     ----------
