@@ -12,8 +12,8 @@ from regard.cli.verbs import USE
 RULE = re.compile(r"^-+$")  # under the title of a section of a docstring
 PANELS: dict[str, tuple[str, ...]] = {
     "Start": ("demo", "doctor", "completion"),
-    "Make": ("fit", "train", "pretrain"),
-    "Use": ("predict", "explain", "forecast", *(verb.__name__ for verb in USE), "export"),
+    "Make": ("fit", "distil", "train", "pretrain"),
+    "Use": ("predict", "explain", "forecast", "anomalies", *(verb.__name__ for verb in USE), "export"),
     "View and evaluate": ("view", "plot", "show", "evaluate", "compare", "study"),
     "Options": ("--help", "--version"),
 }

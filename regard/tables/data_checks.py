@@ -44,7 +44,7 @@ def _is_identifier(column: Column, cells: Float[np.ndarray, " row"]) -> bool:
     if column.kind == "number":
         return bool((np.diff(filled) == 1).all())
     distinct = list(map(str, column.categories))
-    return len(distinct) > NEARLY_ALL * len(filled) and _like_identifiers(distinct)
+    return len(distinct) > NEARLY_ALL * len(filled) and like_identifiers(distinct)
 
 
 def _check_column(column: Column, cells: pd.Series) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _check_categories(column: Column, filled: pd.Series) -> Iterator[str]:
         yield _constant(column, filled)
     elif reason := _nearly_typed(texts):
         yield f"{column.name!r}: {reason}"
-    elif len(filled) > MIN_ROWS and len(distinct) > NEARLY_ALL * len(filled) and _like_identifiers(distinct):
+    elif len(filled) > MIN_ROWS and len(distinct) > NEARLY_ALL * len(filled) and like_identifiers(distinct):
         count = f"{len(distinct):,} of {len(filled):,} values are distinct"
         yield f"{column.name!r}: {count}, as in an identifier; drop it (--ignore) unless it is informative"
     elif column.kind == "category" and (twins := _same_but_case(distinct)):
@@ -108,7 +108,7 @@ def _nearly_typed(texts: pd.Series) -> str:
     return ""
 
 
-def _like_identifiers(distinct: list[str]) -> bool:
+def like_identifiers(distinct: list[str]) -> bool:
     """Whether texts mostly are of one word, or differ in their digits alone."""
     shapes = {re.sub(r"\d+", "0", text) for text in distinct}
     return (

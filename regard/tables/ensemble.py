@@ -154,12 +154,12 @@ def _sample_columns(table: EncodedTable, generator: Generator) -> Tensor:
         return torch.arange(1)  # the network needs at least one
     if len(columns) <= MAX_COLUMNS:
         return columns
-    weight = 0.02 + _relevance(replace(table, values=table.values[:, columns]))
+    weight = 0.02 + relevance(replace(table, values=table.values[:, columns]))
     keys = torch.rand(len(columns), generator=generator).clamp(min=1e-9).log() / weight
     return columns[keys.argsort(descending=True)[:MAX_COLUMNS].sort().values]
 
 
-def _relevance(table: EncodedTable) -> Float[Tensor, " column"]:
+def relevance(table: EncodedTable) -> Float[Tensor, " column"]:
     """The largest absolute rank correlation of each column with the target, or with an indicator of a class."""
     filled = table.values.where(table.values.isfinite(), table.values.nanmedian(0).values)
     ranks = _ranks(filled)

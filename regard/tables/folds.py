@@ -1,6 +1,8 @@
 """Splits of a table into training and held-out rows."""
 
 import torch
+from jaxtyping import Int
+from torch import Tensor
 
 from regard.core.machine import seed_for
 from regard.tables.encode.table import EncodedTable
@@ -9,7 +11,18 @@ FREQUENT = 0.02  # copies of a row, as a fraction of the held-out rows
 
 
 def split_folds(table: EncodedTable, count: int, seed: int, most: int) -> list[tuple[EncodedTable, EncodedTable]]:
-    """Splits into training and held-out rows; each row is in the held-out part of one, of which `most` rows are kept.
+    """Splits into training and held-out rows; each row is held out in one, and `most` of these are kept."""
+    fold_of = assign_folds(table, count, seed)
+    folds = []
+    for fold in range(count):
+        held_out = (fold_of == fold).nonzero()[:, 0]
+        some = torch.linspace(0, len(held_out) - 1, min(len(held_out), most)).round().long()
+        folds.append((table.take((fold_of != fold).nonzero()[:, 0]), table.take(held_out[some])))
+    return folds
+
+
+def assign_folds(table: EncodedTable, count: int, seed: int) -> Int[Tensor, " row"]:
+    """The fold of each row.
 
     Classes are stratified. Equal rows, such as repeated ones, stay together: one would reveal the target of the other.
     """
@@ -20,12 +33,7 @@ def split_folds(table: EncodedTable, count: int, seed: int, most: int) -> list[t
         order = order[rows[order, -1].argsort(stable=True)]
     fold_of = torch.empty_like(order)
     fold_of[order] = torch.arange(len(rows)) % count
-    folds = []
-    for fold in range(count):
-        held_out = (fold_of[same] == fold).nonzero()[:, 0]
-        some = torch.linspace(0, len(held_out) - 1, min(len(held_out), most)).round().long()
-        folds.append((table.take((fold_of[same] != fold).nonzero()[:, 0]), table.take(held_out[some])))
-    return folds
+    return fold_of[same]
 
 
 def hold_out(table: EncodedTable, count: int, seed: int) -> tuple[EncodedTable, EncodedTable]:

@@ -18,10 +18,10 @@ from regard.tables.estimators.regressor import NPTRegressor
 
 def rare_class(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> int | None:
     """If the `number`-th target has two classes: the one with fewer training rows, or the second of equal ones."""
-    table = estimator.tables_[number]
-    if table.classes != 2:
+    if estimator.tables_[number].classes != 2:
         return None
-    return int(table.target.sum() * 2 <= len(table.target))
+    first, second = estimator.class_counts(number).tolist()
+    return int(second <= first)
 
 
 def choose_class(

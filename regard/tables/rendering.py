@@ -15,6 +15,7 @@ from regard.tables.compare import ModelScore
 from regard.tables.encode.cells import as_label, is_missing
 from regard.tables.encode.columns import Columns
 from regard.tables.estimators.classifier import NPTClassifier
+from regard.tables.estimators.distilled import Distilled
 from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.explain import Evidence
@@ -204,8 +205,7 @@ def describe(path: Path, estimator: NPTClassifier | NPTRegressor | NPTImputer) -
     if isinstance(estimator, NPTImputer):
         lines = [f"{path}: {kind}, {len(estimator.values_):,} training rows"]
     else:
-        rows = estimator.rows_.unique().numel()
-        lines = [f"{path}: {kind} of {_targets(estimator)}, mode {estimator.mode}, {rows:,} training rows"]
+        lines = [f"{path}: {kind} of {_targets(estimator)}, mode {estimator.mode}, {_training_rows(estimator)}"]
         if config.get("scores"):
             lines.append(f"on held-out rows: {scores_line(config['scores'])}")
         for one in config.get("added", []):
@@ -215,6 +215,12 @@ def describe(path: Path, estimator: NPTClassifier | NPTRegressor | NPTImputer) -
     cells = [heads, *estimator.columns_.table()]
     widths = [max(len(row[place]) for row in cells) for place in range(3)]
     return "\n".join([*lines, "", *("  ".join([*map(str.ljust, row[:3], widths), row[3]]).rstrip() for row in cells)])
+
+
+def _training_rows(estimator: NPTClassifier | NPTRegressor) -> str:
+    if isinstance(estimator, Distilled):
+        return f"distilled from {estimator.training_rows_:,} training rows, of which it contains none"
+    return f"{estimator.rows_.unique().numel():,} training rows"
 
 
 def _targets(estimator: NPTClassifier | NPTRegressor) -> str:

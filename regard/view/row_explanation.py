@@ -7,11 +7,13 @@ from typing import Any
 import pandas as pd
 from sklearn.base import is_classifier
 
-from regard.core.errors import ConfigError
+from regard.core.errors import ConfigError, UserError
 from regard.tables import NPTClassifier, NPTRegressor
 from regard.tables.data_checks import check_new_data
+from regard.tables.distillation.student import NO_ROWS
 from regard.tables.encode.cells import is_missing
 from regard.tables.encode.column import Column
+from regard.tables.estimators.distilled import Distilled
 from regard.tables.explain import Evidence
 from regard.tables.predictions import predict_targets, sentence
 from regard.tasks.recording import ViewInput
@@ -123,6 +125,8 @@ def example_row(estimator: Estimator) -> dict[str, Any]:
 
 def form_fields(estimator: Estimator) -> list[dict[str, Any]]:
     """A form field for each column, filled with the first training row."""
+    if isinstance(estimator, Distilled):
+        raise UserError(NO_ROWS)
     example = estimator.columns_.decode(estimator.tables_[0].values[:1].numpy()).iloc[0]
     return [
         {

@@ -40,6 +40,7 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("train", "tag"): {**SMALL, "--model.layers": "1", "--model.heads": "2"},
     ("train", "image"): {**SMALL, "--model.layers": "1"},
     ("fit",): {"--time-limit": SECONDS},
+    ("distil",): {"--time-limit": SECONDS, "--mode": "in_context"},
     ("compare",): {"--time-limit": SECONDS, "--folds": "2"},
     ("pretrain", "tables"): {
         "--steps": "2", "--model.width": "16", "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16",
@@ -54,7 +55,7 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("study", "distance"): {"--steps": "2", "--seeds": "1", "--distances": "1 2", "--lengths": "16"},
     ("study", "heads"): {"--batches": "1"},
 }  # fmt: skip
-MAKERS = ("train", "fit", "pretrain", "export", "study")
+MAKERS = ("train", "fit", "distil", "pretrain", "export", "study")
 OF_OTHERS = {"models/gpt2": "gpt2", "models/opus-mt-de-en": "marian"}  # folders that Hugging Face's users have
 ELSEWHERE = {("demo",): "tests/test_demo.py"}
 
@@ -144,7 +145,7 @@ def quick(words: list[str], verb: tuple[str, ...]) -> list[str]:
             words = [*words[:place], *value.split(), *words[place + 1 :]]
         else:
             words = [*words, option, *value.split()]
-    makes = verb[0] in ("train", "fit", "pretrain") and "--resume" not in words
+    makes = verb[0] in ("train", "fit", "distil", "pretrain") and "--resume" not in words
     return [*words, "--overwrite"] if makes else words
 
 

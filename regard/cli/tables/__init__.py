@@ -1,6 +1,6 @@
 """Verbs of tables, one file each."""
 
-from regard.cli.tables import compare, explain, fit, forecast, predict
+from regard.cli.tables import anomalies, compare, distil, explain, fit, forecast, predict
 from regard.cli.tables.evaluate import evaluate_table
 
-__all__ = ["compare", "evaluate_table", "explain", "fit", "forecast", "predict"]
+__all__ = ["anomalies", "compare", "distil", "evaluate_table", "explain", "fit", "forecast", "predict"]

@@ -180,5 +180,6 @@ def _empty(cells: pd.Series, dtype: str) -> pd.Series:
 
 
 def some_of(categories: tuple[Label, ...], most: int = 5) -> str:
+    """The first categories, to be shown."""
     shown = ", ".join(str(category)[:30] for category in categories[:most])
     return shown if len(categories) <= most else f"{shown} and {len(categories) - most:,} more"

@@ -114,6 +114,11 @@ class TableEstimator(BaseEstimator):
             return in_context(model, table, self.members, self.seed_)
         return auto(model, table, self.members, self.seed_, seconds, trees=self.mode == "auto")
 
+    def class_counts(self, number: int) -> Tensor:
+        """How many training rows each class of a target has; none for a number."""
+        table = self.tables_[number]
+        return torch.bincount(table.target.long(), minlength=table.classes) if table.classes else torch.empty(0)
+
     def _predictions(self, X: Any) -> list[Tensor]:
         """The output of the predictor of each target."""
         check_is_fitted(self)

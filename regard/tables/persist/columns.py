@@ -73,7 +73,8 @@ def _read_column(section: Section) -> Column:
     )
     section.done()
     labelled = kind in ("category", "text")
-    if bool(column.categories) != (labelled and column.filled > 0):
+    without_texts = kind == "text" and not column.categories  # of a distilled model
+    if bool(column.categories) != (labelled and column.filled > 0) and not without_texts:
         raise section.error("categories", f"must {'not ' if labelled else ''}be empty in a column of {kind}")
     if kind == "text":
         _check_texts(section, column)

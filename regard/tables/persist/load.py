@@ -1,6 +1,5 @@
 """Loading a fitted table from its folder, which may be a stranger's: checked against its schema first."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -9,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.core import tensors
 from regard.core.errors import UserError
 from regard.models import InContext
 from regard.store import COLUMNS, CONFIG, KEYS, TABLE, WEIGHTS, read_config
@@ -17,7 +15,6 @@ from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.keys import IGNORE
 from regard.tables.encode.table import EncodedTable
-from regard.tables.encode.target import MAX_CLASSES
 from regard.tables.estimators.base import Mode
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.imputer import NPTImputer
@@ -25,25 +22,15 @@ from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.persist.additions import read_added, read_numbers
 from regard.tables.persist.columns import check_cells, read_columns, read_encoders
 from regard.tables.persist.keys import read_keys
+from regard.tables.persist.load_distilled import DISTILLED, load_distilled
 from regard.tables.persist.predictors import MAX_MEMBERS, MAX_SEED, Estimator, build_model, read_predictor
-from regard.tables.persist.schema import Section, Tensors, shown
+from regard.tables.persist.schema import Section, Tensors, load_tensors, shown
+from regard.tables.persist.targets import read_target
 
 ESTIMATORS = {"NPTClassifier": NPTClassifier, "NPTRegressor": NPTRegressor, "NPTImputer": NPTImputer}
 MAX_TARGETS = 1000
 MAX_CONFIG = 16_000_000  # bytes of config.yaml
 ROW_LIMIT = 2**53
-DTYPES = re.compile(r"object|str|bool|u?int(8|16|32|64)|float(16|32|64)|datetime64\[(Y|M|D|h|m|s|ms|us|ns)\]")
-
-
-_LABEL_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (str, bool, int, float),
-    "str": (str,),
-    "bool": (bool,),
-    "int": (int,),
-    "uint": (int,),
-    "float": (float, int),
-    "datetime": (str,),
-}
 
 
 def load(path: Path) -> Estimator | NPTImputer:
@@ -51,8 +38,10 @@ def load(path: Path) -> Estimator | NPTImputer:
     if (path / CONFIG).is_file() and (path / CONFIG).stat().st_size > MAX_CONFIG:
         raise UserError(f"{path / CONFIG}: is larger than {MAX_CONFIG:,} bytes")
     config = Section(path / CONFIG, read_config(path))
-    kind = config.choice("estimator", list(ESTIMATORS))
+    kind = config.choice("estimator", [*ESTIMATORS, *DISTILLED])
     config.text("regard", 100)
+    if kind in DISTILLED:
+        return load_distilled(path, kind, config)
     config.optional_text("command", default=None)
     config.optional_text("table", default=None)
     config.optional_text("query", default=None)
@@ -60,9 +49,9 @@ def load(path: Path) -> Estimator | NPTImputer:
     read_numbers(config, "scores")
     read_added(config)
     columns, labels = read_columns(path / COLUMNS, imputer=kind == "NPTImputer")
-    table = Tensors(path / TABLE, _load_tensors(path / TABLE))
+    table = Tensors(path / TABLE, load_tensors(path / TABLE))
     columns = read_encoders(table, columns)
-    weights = _load_tensors(path / WEIGHTS)
+    weights = load_tensors(path / WEIGHTS)
     if kind == "NPTImputer":
         imputer = NPTImputer(**_settings(config.section("settings"), columns))
         _load_imputer(imputer, config, columns, labels, table, weights)
@@ -72,13 +61,6 @@ def load(path: Path) -> Estimator | NPTImputer:
     _load_estimator(estimator, config, columns, table, Tensors(path / WEIGHTS, weights))
     estimator.keys_ = read_keys(path / KEYS, estimator)
     return estimator
-
-
-def _load_tensors(path: Path) -> dict[str, Tensor]:
-    try:
-        return tensors.load(path)
-    except (RuntimeError, TypeError, ValueError) as error:  # a dtype that torch cannot copy, for example
-        raise UserError(f"{path}: is damaged ({' '.join(str(error).split())[:120]})") from None
 
 
 def _settings(section: Section, columns: Columns, supervised: bool = False) -> dict[str, Any]:
@@ -134,7 +116,8 @@ def _load_estimator(estimator: Estimator, config: Section, columns: Columns, tab
     if category.tolist() != columns.is_category:
         raise table.error("category", f"does not match the kinds of {COLUMNS}")
     estimator.rows_ = table.integers("rows", (len(values),), ROW_LIMIT)
-    targets = [_read_target(one, estimator) for one in config.sections("targets", 1, MAX_TARGETS)]
+    classifies = isinstance(estimator, NPTClassifier)
+    targets = [read_target(one, classifies) for one in config.sections("targets", 1, MAX_TARGETS)]
     estimator.multi_output_ = len(targets) > 1
     estimator.target_names_ = [name for name, _ in targets]
     estimator.tables_ = [
@@ -151,34 +134,6 @@ def _load_estimator(estimator: Estimator, config: Section, columns: Columns, tab
     config.done()
     table.done()
     weights.done()
-
-
-def _read_target(section: Section, estimator: Estimator) -> tuple[str | None, np.ndarray]:
-    """The name and the class labels of a target; a numeric one has none."""
-    name, dtype, labels = (
-        section.optional_text("name"),
-        section.text("dtype", 20),
-        section.labels("labels", MAX_CLASSES),
-    )
-    section.done()
-    classifies = isinstance(estimator, NPTClassifier)
-    if classifies != bool(labels):
-        raise section.error("labels", "must not be empty" if classifies else "must be empty for numbers")
-    if not DTYPES.fullmatch(dtype):
-        raise section.error("dtype", f"must be object, str, bool, int…, uint… or float…, not {shown(dtype)}")
-    if dtype == "str" and len(labels) * max(len(str(one)) for one in labels) > 10**7:
-        raise section.error("labels", "are too long")
-    allowed = _LABEL_TYPES[re.match("[a-z]+", dtype)[0]]  # type: ignore[index]
-    if not all(isinstance(one, allowed) and (bool in allowed or not isinstance(one, bool)) for one in labels):
-        raise section.error("labels", f"do not fit the dtype {dtype}")
-    try:
-        with np.errstate(over="raise"):
-            array = np.array([*labels, None], dtype=object)[:-1].astype(dtype)
-    except (OverflowError, FloatingPointError, ValueError):
-        raise section.error("labels", f"do not fit the dtype {dtype}") from None
-    if len(set(array.tolist())) < len(labels):
-        raise section.error("labels", f"are not distinct as {dtype}")
-    return name, array
 
 
 def _read_codes(table: Tensors, number: int, rows: int, classes: int) -> Tensor:

@@ -36,7 +36,6 @@ def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Ma
     table.update(encoder_tensors(estimator.columns_))
     table.update({f"target.{number}": one.target for number, one in enumerate(estimator.tables_)})
     model = [_describe(number, one, weights, table) for number, one in enumerate(estimator.predictors_)]
-    targets = zip(estimator.target_names_, _labels(estimator), strict=True)
     with RunFolder(path).open(overwrite=overwrite) as folder:
         folder.write_weights(weights)
         tensors.save(path / TABLE, table)
@@ -49,10 +48,7 @@ def save(estimator: Estimator, path: Path, *, overwrite: bool = False, extra: Ma
             "estimator": type(estimator).__name__,
             "settings": _settings(estimator),
             "seed": estimator.seed_,
-            "targets": [
-                {"name": name, "dtype": _dtype(labels), "labels": _label_list(labels)}
-                for name, labels in targets
-            ],
+            "targets": describe_targets(estimator),
             "model": model,
         })  # fmt: skip
 
@@ -130,6 +126,12 @@ def _plain(value: Any) -> Any:
 
 def _keys(estimator: Estimator) -> dict[str, Any]:
     return {"columns": [{"name": name, "cells": cells.tolist()} for name, cells in estimator.keys_.items()]}
+
+
+def describe_targets(estimator: Estimator) -> list[dict[str, Any]]:
+    """The name of each target and its classes, for `config.yaml`."""
+    targets = zip(estimator.target_names_, _labels(estimator), strict=True)
+    return [{"name": name, "dtype": _dtype(labels), "labels": _label_list(labels)} for name, labels in targets]
 
 
 def _labels(estimator: Estimator) -> list[np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.core import tensors
 from regard.core.errors import UserError
 
 MAX_ITEMS = 10_000_000
@@ -178,3 +179,10 @@ class Tensors:
     def done(self) -> None:
         for name in self._unread:
             raise self.error(shown(name), "is unknown")
+
+
+def load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return tensors.load(path)
+    except (RuntimeError, TypeError, ValueError) as error:  # a dtype that torch cannot copy, for example
+        raise UserError(f"{path}: is damaged ({' '.join(str(error).split())[:120]})") from None

@@ -10,7 +10,17 @@ from regard.tables.persist.schema import Tensors
 
 
 def read_trees(weights: Tensors, prefix: str, table: EncodedTable) -> BoostedTreesPredictor:
-    trees = _read_nodes(weights, prefix, table)
+    trees = read_nodes(weights, prefix, table)
+    residuals = torch.empty(0, dtype=torch.float64)
+    if table.classes:
+        weights.take(f"{prefix}residuals")
+    else:
+        residuals = weights.numbers(f"{prefix}residuals", torch.float64, (QUANTILES,), -LARGEST, LARGEST)
+    return BoostedTreesPredictor(trees, read_levels(weights, prefix, table), residuals, table)
+
+
+def read_levels(weights: Tensors, prefix: str, table: EncodedTable) -> LevelMeans:
+    """The mean of each level of the categorical columns."""
     columns = int(table.category.sum())
     first = weights.integers(f"{prefix}first", (columns + 1,), 2**31)
     if (first.diff() < 0).any() or first[0] != 0:
@@ -21,15 +31,10 @@ def read_trees(weights: Tensors, prefix: str, table: EncodedTable) -> BoostedTre
         means = weights.numbers(f"{prefix}levels", torch.float64, (size,), -LARGEST, LARGEST, nan=True)
     else:
         weights.take(f"{prefix}levels")
-    residuals = torch.empty(0, dtype=torch.float64)
-    if table.classes:
-        weights.take(f"{prefix}residuals")
-    else:
-        residuals = weights.numbers(f"{prefix}residuals", torch.float64, (QUANTILES,), -LARGEST, LARGEST)
-    return BoostedTreesPredictor(trees, LevelMeans(table.category, first, means), residuals, table)
+    return LevelMeans(table.category, first, means)
 
 
-def _read_nodes(weights: Tensors, prefix: str, table: EncodedTable) -> Trees:
+def read_nodes(weights: Tensors, prefix: str, table: EncodedTable) -> Trees:
     column = weights.integers(f"{prefix}column", (None,), table.values.shape[1])
     count = len(column)
     left, right = (weights.integers(f"{prefix}{side}", (count,), count) for side in ("left", "right"))
