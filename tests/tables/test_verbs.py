@@ -613,7 +613,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_predicted(
     run: Path, houses: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(NPTRegressor, "_predictions", lambda *_: pytest.fail("all that would be for nothing"))
-    assert command("predict", run, houses, "--out", tmp_path / "found.xlsx") == 2
+    (tmp_path / "book.xlsx").write_bytes(b"")
+    for name in ("found.pdf", "book.xlsx::Sheet2"):  # a sheet would replace the whole book
+        assert command("predict", run, houses, "--out", tmp_path / name) == 2
 
 
 def test_nothing_is_written_where_predicting_fails(run: Path, tmp_path: Path):
