@@ -29,3 +29,10 @@ def _first_members(predictor: Predictor, count: int) -> Predictor:
     if isinstance(predictor, Ensemble):
         return replace(predictor, predictors=[_first_members(each, count) for each in predictor.predictors])
     return predictor.first_members(count) if isinstance(predictor, InContextPredictor) else predictor
+
+
+def members_of(estimator: NPTClassifier | NPTRegressor) -> list[int]:
+    """How many members each network of the estimator predicts with."""
+    ensembles = [one for one in estimator.predictors_ if isinstance(one, Ensemble)]
+    networks = [part for ensemble in ensembles for part in ensemble.predictors if isinstance(part, InContextPredictor)]
+    return [len(network.members) for network in networks]

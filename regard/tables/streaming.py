@@ -30,6 +30,7 @@ from regard.tables.encode.cells import ROW
 from regard.tables.encode.frames import errors_in
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.fewer_members import members_of
 from regard.tables.predictions import check_columns, join_columns, prediction_table
 
 PROGRESS_SECONDS = 10.0
@@ -58,7 +59,8 @@ class FilePredictions:
             return len(predicted)
         parts = Parts(as_source(out), self._digest(run))
         noted: set[str] = set()
-        began, done, said = time.monotonic(), 0, time.monotonic()
+        began, done = time.monotonic(), 0
+        said = began
         try:
             for number, chunk in enumerate(chain(first, chunks)):
                 if number < len(parts.rows):
@@ -70,6 +72,8 @@ class FilePredictions:
                 parts.add(predicted)
                 done += len(predicted)
                 if time.monotonic() - said > PROGRESS_SECONDS:
+                    if said == began and max(members_of(self.estimator), default=0) > 2:
+                        logger.info("for many rows: --members 2 is faster, and a run of `regard distil` much faster")
                     said = time.monotonic()
                     logger.info(
                         "predicted %s rows, %.0f a second", f"{start + len(predicted):,}", done / (said - began)
@@ -120,6 +124,7 @@ class FilePredictions:
             str(self.quantiles),
             str(self.threshold),
             str(self.estimator.target_names_),
+            str(members_of(self.estimator)),
         ]
         return hashlib.sha256("\n".join(words).encode()).hexdigest()
 

@@ -5,7 +5,7 @@ import pytest
 
 from regard.core.errors import ConfigError
 from regard.tables import NPTClassifier, NPTRegressor
-from regard.tables.fewer_members import with_members
+from regard.tables.fewer_members import members_of, with_members
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -24,6 +24,7 @@ def test_the_estimator_itself_keeps_its_members():
     fewer = with_members(model, 1).predict(X[:5])
     np.testing.assert_array_equal(model.predict(X[:5]), before)
     assert not np.array_equal(fewer, before)
+    assert (members_of(model), members_of(with_members(model, 1))) == ([4], [1])
 
 
 def test_none_is_refused():
