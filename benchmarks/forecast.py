@@ -178,16 +178,24 @@ def measure(tasks: list[Task], together: bool, ets: bool) -> dict[str, Any]:
     series = {
         one.name: {name: score(one, each[number]) for name, each in methods.items()} for number, one in enumerate(tasks)
     }
-    mean = {
-        name: {key: float(np.mean([each[name][key] for each in series.values()])) for key in ("mase", "wql", "in_80")}
-        for name in methods
-    }
+    return {**summarise(series), "seconds": seconds, "each": series}
+
+
+def summarise(series: dict[str, dict[str, dict[str, float]]]) -> dict[str, Any]:
+    """Means over series; the geometric mean beside them, as one series of hyperinflation decides the other."""
+    methods = list(next(iter(series.values())))
+    summary: dict[str, Any] = {}
+    for name in methods:
+        scores = pd.DataFrame([each[name] for each in series.values()])
+        summary[name] = scores.mean().to_dict() | {
+            "median_mase": float(scores["mase"].median()),
+            "geometric_mean_mase": float(np.exp(np.log(scores["mase"].clip(lower=1e-3)).mean())),
+        }
     ahead = {
         name: float(np.mean([each["regard"]["mase"] < each[name]["mase"] for each in series.values()]))
-        for name in methods
-        if name != "regard"
+        for name in methods[1:]
     }
-    return {"series": len(tasks), "mean": mean, "ahead_of": ahead, "seconds": seconds, "each": series}
+    return {"series": len(series), "mean": summary, "ahead_of": ahead}
 
 
 def main() -> None:
