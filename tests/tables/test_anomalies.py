@@ -80,7 +80,7 @@ def test_levels_by_hand():
     frequencies = torch.tensor([0.5, 0.5])
     bits = level_surprise(probabilities, frequencies, torch.tensor([0, 1, -1]), unseen=1e-9)
     assert bits[0].item() == pytest.approx(0.0, abs=1e-6)
-    mixed = np.array([0.95 * 0.9 + 0.025, 0.95 * 0.1 + 0.025])
+    mixed = np.array([0.99 * 0.9 + 0.005, 0.99 * 0.1 + 0.005])
     expected = -np.log2(mixed[1]) + (mixed * np.log2(mixed)).sum()
     assert bits[1].item() == pytest.approx(expected, abs=1e-6)
     assert bits[2] > 20

@@ -27,7 +27,7 @@ OUTER = 4  # intervals that a tail goes on from
 BITS = 1 / math.log(2)
 FINEST = 1e-4  # resolution relative to the spread of a column: finer differences are noise
 TINY = 1e-300
-OWN = 0.05  # of the column's own distribution in a prediction
+OWN = 0.01  # of the column's own distribution in a prediction
 QUANTILES = 33
 
 
