@@ -39,6 +39,7 @@ def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.tables.distillation.mlp.EPOCHS", 1)
     monkeypatch.setattr("regard.tables.distillation.trees.MAX_ROUNDS", 50)
     monkeypatch.setattr("regard.tables.distillation.distil.SHARES", (1.0,))
+    monkeypatch.setattr("regard.tables.distillation.soft_labels.FOLDS", 2)
 
 
 def private_table(rows: int = ROWS) -> pd.DataFrame:

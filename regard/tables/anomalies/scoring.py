@@ -123,14 +123,14 @@ class CellScorer:
         if column.role == "levels":
             levels = Levels.of(known)
             codes = levels.codes(known)
-            kept = codes >= 0
-            unseen = unseen_probability(codes[kept], int((~kept).sum()))
+            selected = codes >= 0
+            unseen = unseen_probability(codes[selected], int((~selected).sum()))
             probabilities = torch.ones(len(values), 1)
             if len(levels.values) > 1:
-                labels = codes[kept].float()
-                probabilities = self._predict(column, context[kept], labels, len(levels.values), values)
+                labels = codes[selected].float()
+                probabilities = self._predict(column, context[selected], labels, len(levels.values), values)
             best = probabilities.max(1)
-            frequencies = torch.bincount(codes[kept], minlength=len(levels.values)) / max(1, int(kept.sum()))
+            frequencies = torch.bincount(codes[selected], minlength=len(levels.values)) / max(1, int(selected.sum()))
             surprise = level_surprise(probabilities, frequencies, levels.codes(cells), unseen)
             nothing = torch.full((len(values),), torch.nan)
             return _columns(surprise, levels.values[best.indices], nothing, nothing, best.values)

@@ -22,11 +22,12 @@ from torch import Tensor
 from regard.tables.network.in_context_loss import quantile_levels
 
 TAIL = 4.0  # exponent of the tails
+NORMAL = 0.75  # least scale of a tail, relative to the distance of the quartiles
 OUTER = 4  # intervals that a tail goes on from
 BITS = 1 / math.log(2)
 FINEST = 1e-4  # resolution relative to the spread of a column: finer differences are noise
 TINY = 1e-300
-OWN = 0.05  # of the column's own distribution in a prediction
+OWN = 0.01  # of the column's own distribution in a prediction
 QUANTILES = 33
 
 
@@ -140,7 +141,9 @@ class QuantileLaw:
         return torch.cat([q[:, :1] - away * low_scale, (q[:, 1:] + q[:, :-1]) / 2, q[:, -1:] + away * high_scale], 1)
 
     def _scales(self) -> tuple[Tensor, Tensor]:
-        """Of the tails, so that their density begins as that of the nearest few intervals."""
-        q, count, floor = self.quantiles, min(OUTER, self.quantiles.shape[1] - 1), self.resolution / 2
+        """Of the tails: as dense as the nearest few intervals, but no lighter than those of a normal distribution."""
+        q, count = self.quantiles, min(OUTER, self.quantiles.shape[1] - 1)
+        quarter = self.quantiles.shape[1] // 4
+        floor = (NORMAL * (q[:, [-1 - quarter]] - q[:, [quarter]])).clamp(min=self.resolution / 2)
         low, high = (q[:, [count]] - q[:, :1]) / count, (q[:, -1:] - q[:, [-1 - count]]) / count
-        return TAIL * low.clamp(min=floor), TAIL * high.clamp(min=floor)
+        return (TAIL * low).maximum(floor), (TAIL * high).maximum(floor)
