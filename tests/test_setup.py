@@ -102,7 +102,7 @@ def complete(script: Path, line: str, folder: Path) -> set[str]:
         ("regard doc", {"doctor"}),
         ("regard train l", {"lm"}),
         ("regard study ", {"ablate", "scale", "distance", "heads"}),
-        ("regard fit houses.csv --ta", {"--table", "--target", "--task"}),
+        ("regard fit houses.csv --ta", {"--tables", "--target", "--task"}),
         ("regard fit houses.csv --mode ", {"auto", "in_context", "scratch"}),
         ("regard completion ", {"bash", "zsh", "fish"}),
         ("regard fit hou", {"houses.csv"}),

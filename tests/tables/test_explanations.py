@@ -90,7 +90,7 @@ def test_a_fit_is_one_json_object(folder: Path, tmp_path: Path, capsys: pytest.C
     ("words", "message"),
     [
         (("--json", "--out", "e.csv"), "--out e.csv: JSON is written to a file that ends in .json or .jsonl"),
-        (("--out", "e.xlsx"), "e.xlsx: a table is written as .csv, .tsv or .parquet"),
+        (("--out", "e.pdf"), "e.pdf: "),
         (("--out", "."), "--out .: is a folder"),
         (("--row", "2", "70", "--out", "e.csv"), "--row 70: "),
     ],

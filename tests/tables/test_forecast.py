@@ -268,5 +268,5 @@ def test_the_verb_writes_a_table_a_plot_and_json(tmp_path: Path, capsys: pytest.
     document = json.loads(capsys.readouterr().out)
     assert document["frequency"] == "daily"
     assert len(document["forecast"]) == 10
-    assert regard(*words, "--horizon", "5", "--out", str(tmp_path / "f.xlsx")) == 2
+    assert regard(*words, "--horizon", "5", "--out", str(tmp_path / "f.pdf")) == 2
     assert regard(*words, "--horizon", "5", "--plot", str(tmp_path / "f.txt")) == 2

@@ -86,7 +86,7 @@ def fit(
     if not tables or not target:
         hint = " before --target" if target and Path(target[-1]).is_file() else ""
         raise ConfigError(f"fit: name the table{hint}" if not tables else "fit: --target is missing")
-    from shlex import join, quote
+    from shlex import quote
 
     from rich.console import Console
 
@@ -121,9 +121,7 @@ def fit(
         log_target(*problems)
         with progress_bar(None if mode == "in_context" else time_limit):
             estimator, scores = fit_problems(problems, settings)
-    name = str(tables[0]) if len(tables) == 1 else join(map(str, tables))
-    split = f"--time {time}" if time is not None else f"--group {group}" if group is not None else None
-    origin = {key: value for key, value in (("table", name), ("query", query), ("split", split)) if value}
+    origin = _origin(tables, query, time, group)
     save(estimator, out, overwrite=overwrite, extra={**origin, "scores": scores})
     if json:
         put_json([{"run": str(out), **origin, **fit_summary(problems, columns, estimator, scores, notes)}])
@@ -133,3 +131,12 @@ def fit(
     logger.info("wrote %s; next: regard predict %s NEW.csv --out predictions.csv", out, run)
     logger.info("and for its evidence: regard explain %s NEW.csv --row 0", run)
     logger.info("and for a page about it: regard explain %s --report report.html", run)
+
+
+def _origin(tables: tuple[Path, ...], query: str, time: str | None, group: str | None) -> dict[str, str]:
+    """Where the rows come from and how some were held out, as the run keeps it."""
+    from shlex import join
+
+    name = str(tables[0]) if len(tables) == 1 else join(map(str, tables))
+    split = f"--time {time}" if time is not None else f"--group {group}" if group is not None else ""
+    return {key: value for key, value in (("table", name), ("query", query), ("split", split)) if value}

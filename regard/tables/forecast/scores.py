@@ -13,6 +13,7 @@ from regard.tables.forecast.quantiles import pinball
 
 DECILES = np.flatnonzero(np.isin(np.round(LEVELS, 3), np.round(np.arange(0.1, 0.95, 0.1), 3)))
 MIN_ERRORS = 10  # to take quantiles of
+EXACT = 1e-9  # error of the seasonal naive forecast relative to the values: below it there is nothing to compare with
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _score(name: str, windows: Sequence[Window]) -> MethodScore:
             continue
         actual, quantiles = actual[known], one.quantiles[known]
         scale = seasonal_scale(one.of.values[: one.origin + 1], one.of.series.periods[0])
-        if scale > 0:
+        if scale > EXACT * np.abs(one.of.values[: one.origin + 1]).max():
             mase.append(np.abs(actual - one.median[known]).mean() / scale)
         loss += 2 * pinball(quantiles, actual)[:, DECILES].mean(1).sum()
         total += np.abs(actual).sum()

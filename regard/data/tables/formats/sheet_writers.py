@@ -1,6 +1,8 @@
 """A sheet in a new file: .xlsx by openpyxl, .ods by odfpy. Text is text, and never a formula."""
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime
 from io import BytesIO
 from typing import Any
@@ -33,18 +35,29 @@ def _day(cell: date) -> date:
 
 
 def write_ods(rows: Iterable[Sequence[Any]], sheet: str, file: BytesIO) -> None:
-    from odf.opendocument import OpenDocumentSpreadsheet
-    from odf.table import Table, TableRow
+    with _unchanged_path():
+        from odf.opendocument import OpenDocumentSpreadsheet
+        from odf.table import Table, TableRow
 
-    book = OpenDocumentSpreadsheet()
-    page = Table(name=sheet)
-    book.spreadsheet.addElement(page)
-    for row in rows:
-        line = TableRow()
-        for cell in row:
-            line.addElement(_ods_cell(cell))
-        page.addElement(line)
-    book.write(file)
+        book = OpenDocumentSpreadsheet()
+        page = Table(name=sheet)
+        book.spreadsheet.addElement(page)
+        for row in rows:
+            line = TableRow()
+            for cell in row:
+                line.addElement(_ods_cell(cell))
+            page.addElement(line)
+        book.write(file)
+
+
+@contextmanager
+def _unchanged_path() -> Iterator[None]:
+    """odfpy adds its own folder to the path, whose modules (text, table, …) would hide those of others."""
+    before = list(sys.path)
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 def _ods_cell(cell: Any) -> Any:
