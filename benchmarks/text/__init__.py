@@ -1,0 +1,1 @@
+"""Benchmarks of texts: learning, decoding, lengths, beams, trees."""
