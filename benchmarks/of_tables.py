@@ -11,7 +11,7 @@ CALLED = {
     "regard_attention": "**regard, `attention`**",
     "regard_in_context": "**regard, `in_context`**",
 }
-REPORT, LOOKUP, ROWS = (f"benchmarks/tables/{name}.json" for name in ("report", "lookup", "rows"))
+REPORT, LOOKUP, ROWS, TRUST = (f"benchmarks/tables/{name}.json" for name in ("report", "lookup", "rows", "trust"))
 
 
 def where_measured(path: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
@@ -148,6 +148,31 @@ def rows() -> str:
     )
 
 
+@where_measured(TRUST)
+def trust() -> str:
+    """What has been measured of it."""
+    found, rows = read(TRUST), []
+    if "intervals" in found:
+        mean, count = found["intervals"]["mean"], len(found["intervals"]["tables"])
+        rows += [
+            (f"numbers in their 90 % interval, mean of {count} tables", f"{mean['within_90']:.1%}", ""),
+            ("in their 50 % interval", f"{mean['within_50']:.1%}", ""),
+            ("below their median", f"{mean['below_median']:.1%}", ""),
+        ]
+    if "probabilities" in found:
+        mean, count = found["probabilities"]["mean"], len(found["probabilities"]["tables"])
+        called = f"calibration error of probabilities, mean of {count} tables (lower is better)"
+        rows.append((called, f"{mean['regard']:.3f}", f"{mean['catboost']:.3f}"))
+    if "attributions" in found:
+        mean = found["attributions"]["mean"]
+        called = "rank correlation of effects with the true ones, generated tables"
+        rows.append((called, f"{mean['regard']:.3f}", f"{mean['shap_of_catboost']:.3f} (SHAP)"))
+    if "evidence" in found:
+        ahead, count = found["evidence"]["tables_where_named_rows_move_more"], found["evidence"]["of"]
+        rows.append(("without its evidence a prediction moves more than without other rows", f"{ahead} of {count}", ""))
+    return table(("", "regard, `in_context`", "CatBoost"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "ranks": ranks(capped=True),
     "ranks of whole tables": ranks(capped=False),
@@ -155,4 +180,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "folds": folds,
     "lookup": lookup,
     "rows": rows,
+    "trust": trust,
 }

@@ -40,7 +40,7 @@ TESTED = 2000  # rows, at most
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 BINS = 15
 GENERATED = 10  # tables
-EXPLAINED = 30  # rows of each
+EXPLAINED = 15  # rows of each, one by one as `regard explain` does
 EVIDENCE_TABLES = 10
 EVIDENCE_ROWS = 300  # of training: every removal is a new fit
 REMOVED = 10  # rows with the largest weights
@@ -138,7 +138,8 @@ def attributions(options: argparse.Namespace) -> dict[str, Any]:
         known, query = frame.iloc[:-EXPLAINED], frame.iloc[-EXPLAINED:]
         settings = {"mode": options.mode, "time_limit": options.limit, "random_state": seed}
         model = NPTRegressor(**settings).fit(known, target[:-EXPLAINED])
-        ours = [one.columns["effect"].reindex(frame.columns).to_numpy() for one in model.evidence(query)]
+        explained = [model.evidence(query.iloc[[place]])[0] for place in range(len(query))]
+        ours = [one.columns["effect"].reindex(frame.columns).to_numpy() for one in explained]
         trees = CatBoostRegressor(verbose=False, allow_writing_files=False, random_seed=seed, cat_features=["group"])
         trees.fit(known, target[:-EXPLAINED])
         theirs = trees.get_feature_importance(Pool(query, cat_features=["group"]), type="ShapValues")[:, :-1]
