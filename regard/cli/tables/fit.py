@@ -83,9 +83,7 @@ def fit(
             raise ConfigError("--add: goes with --out alone; table, target and settings are those of the run")
         add_to_run(out, add)
         return
-    if not tables or not target:
-        hint = " before --target" if target and Path(target[-1]).is_file() else ""
-        raise ConfigError(f"fit: name the table{hint}" if not tables else "fit: --target is missing")
+    _check_named(tables, target)
     from shlex import quote
 
     from rich.console import Console
@@ -105,8 +103,7 @@ def fit(
     from regard.tables.summary import fit_summary
 
     RunFolder(out).check_free(overwrite=overwrite)
-    files = str(weights) if weights else None
-    costs = None if cost is None else read_cost(cost)
+    files, costs = str(weights) if weights else None, None if cost is None else read_cost(cost)
     settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), files, time, group, costs)
     console = Console(highlight=False, soft_wrap=True, quiet=json)
     table = read_sources(tables, query)
@@ -131,6 +128,14 @@ def fit(
     logger.info("wrote %s; next: regard predict %s NEW.csv --out predictions.csv", out, run)
     logger.info("and for its evidence: regard explain %s NEW.csv --row 0", run)
     logger.info("and for a page about it: regard explain %s --report report.html", run)
+
+
+def _check_named(tables: tuple[Path, ...], target: tuple[str, ...]) -> None:
+    if not tables:
+        hint = " before --target" if target and Path(target[-1]).is_file() else ""
+        raise ConfigError(f"fit: name the table{hint}")
+    if not target:
+        raise ConfigError("fit: --target is missing")
 
 
 def _origin(tables: tuple[Path, ...], query: str, time: str | None, group: str | None) -> dict[str, str]:
