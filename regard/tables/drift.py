@@ -1,7 +1,7 @@
 """Drift: are new rows unlike the training rows? A classifier tries to tell them apart (Lopez-Paz & Oquab, 2017).
 
 The pre-trained network is the classifier, so nothing is trained; it predicts each half of a sample with the other half
-as context. Rows that come from where the training rows came from cannot be told apart: the area under the ROC curve is
+as context. Rows of the same distribution cannot be distinguished: the area under the ROC curve is
 near one half. Both sides are decoded and encoded anew together, so that no trace of the fit, such as which categories
 it knew, gives a row away. Dates are left out: new rows are later by nature (see `beyond_range`).
 """
@@ -42,7 +42,7 @@ Estimator = Any  # fitted: it calls this module, which therefore does not import
 
 @dataclass(frozen=True)
 class Drift:
-    """How well new rows can be told from training rows, and by which columns."""
+    """How well new rows can be distinguished from training rows, and by which columns."""
 
     auc: float  # 0.5: not at all, 1: perfectly
     low: float  # 95 % interval of it

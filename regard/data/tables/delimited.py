@@ -1,4 +1,4 @@
-"""Delimited text as a typed table: what the cells of CSV and its kin are."""
+"""Delimited text (CSV, TSV) as a typed table: the types of its cells."""
 
 import csv
 import io

@@ -23,7 +23,7 @@ from regard.tables.network.in_context_loss import quantile_levels
 
 TAIL = 4.0  # exponent of the tails
 NORMAL = 0.75  # least scale of a tail, relative to the distance of the quartiles
-OUTER = 4  # intervals that a tail goes on from
+OUTER = 4  # outermost intervals, from which a tail is extrapolated
 BITS = 1 / math.log(2)
 FINEST = 1e-4  # resolution relative to the spread of a column: finer differences are noise
 TINY = 1e-300

@@ -122,7 +122,7 @@ class Column:
 
     @property
     def labels(self) -> dict[float, Label]:
-        """The category or text of each number; texts so near each other that they share one are not told apart."""
+        """The category or text of each number; texts so close that they share one cannot be distinguished."""
         ranks = np.asarray(self.ranks, np.float32).tolist() if self.ranks else range(len(self.categories))
         labels: dict[float, Label] = {}
         for rank, label in zip(ranks, self.categories, strict=True):

@@ -1,4 +1,4 @@
-"""CSV and its kin: text with commas, semicolons, bars or tabs.
+"""Delimited text: CSV with commas, semicolons or bars, TSV with tabs.
 
 A large file is cut at line ends that are not between quotes, and every chunk is read like a file of its own under the
 same header. Smaller files, and those whose cells can only be understood together (decimal commas, dates of doubtful
