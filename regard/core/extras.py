@@ -8,7 +8,9 @@ from regard.core.errors import UserError
 GROUPS = {
     "files": ("python_calamine", "openpyxl", "odf", "duckdb"),
     "images": ("PIL",),
+    "gguf": ("gguf",),
     "metrics": ("sacrebleu", "rouge_score"),
+    "onnx": ("onnx", "onnxscript", "onnxruntime"),
     "plot": ("matplotlib",),
     "view": ("fastapi", "uvicorn"),
 }
