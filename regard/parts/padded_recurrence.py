@@ -5,6 +5,7 @@ of the trace has tokens. Here one step is traced; at padding it keeps the state 
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from regard.core.shapes import States, Valid
 
 Carry = tuple[Tensor, ...]  # LSTM: hidden and cell; GRU: hidden. Each: layers, batch, width
-Step = Callable[[tuple[Tensor, ...], tuple[Tensor, Tensor]], tuple[list[Tensor], Tensor]]
+Step = Callable[[Any, Any], Any]  # carried tensors and a token with whether it is shown; to both again
 
 
 def scan_cells(
@@ -50,7 +51,7 @@ def _step(weights: list[Tensor], parts: int) -> Step:
     by_input, by_state, *biases = weights
     input_bias, state_bias = biases or (None, None)
 
-    def lstm(carry: tuple[Tensor, ...], given: tuple[Tensor, Tensor]) -> tuple[list[Tensor], Tensor]:
+    def lstm(carry: Any, given: Any) -> Any:
         (hidden, cell), (token, shown) = carry, given
         gates = nn.functional.linear(token, by_input, input_bias) + nn.functional.linear(hidden, by_state, state_bias)
         write, keep, new, show = gates.chunk(4, -1)
@@ -58,7 +59,7 @@ def _step(weights: list[Tensor], parts: int) -> Step:
         output = torch.where(shown, show.sigmoid() * after.tanh(), hidden)
         return [output, torch.where(shown, after, cell)], output.clone()
 
-    def gru(carry: tuple[Tensor, ...], given: tuple[Tensor, Tensor]) -> tuple[list[Tensor], Tensor]:
+    def gru(carry: Any, given: Any) -> Any:
         (hidden,), (token, shown) = carry, given
         of_token = nn.functional.linear(token, by_input, input_bias).chunk(3, -1)
         of_state = nn.functional.linear(hidden, by_state, state_bias).chunk(3, -1)
