@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from regard.core.files import write_text
 from regard.core.version import VERSION
 from regard.export.base import Subject, settings_of
-from regard.models import BERT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, RNNClassifier, TokenClassifierHead
+from regard.models import BERT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, RNNClassifier, TokenClassifierHead, ViT
 from regard.models import Transformer as EncoderDecoder
-from regard.models import ViT
 from regard.store import TOKENIZER
 from regard.tasks.base import Run
 from regard.tasks.tag.words import WORD

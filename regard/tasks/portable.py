@@ -18,7 +18,10 @@ LENGTH = 512  # positions of an encoder
 
 def portable(plan: Plan) -> Plan:
     """The plan with a model that other libraries know."""
-    model, sizes = plan.model, {name: getattr(plan.model, name, None) for name in ("width", "layers", "heads", "dropout")}
+    model, sizes = (
+        plan.model,
+        {name: getattr(plan.model, name, None) for name in ("width", "layers", "heads", "dropout")},
+    )
     if isinstance(model, GPT):  # a Llama
         return replace(
             plan, model=GPT(position=Rotary(), norm=RMSNorm(), feed=SwiGLU(), bias=False, tied=False, **sizes)

@@ -32,7 +32,9 @@ def generate(tokens: list[int], max_tokens: int) -> list[int]:
             "attention_mask": np.ones((1, read), "int64"),
             "position_ids": np.arange(read - len(new), read)[None],
         }
-        found = dict(zip(outputs, SESSION.run(None, {k: v for k, v in feeds.items() if k in names} | state)))
+        found = dict(
+            zip(outputs, SESSION.run(None, {k: v for k, v in feeds.items() if k in names} | state), strict=True)
+        )
         state = {name.replace("present", "past_key_values" if name.count(".") > 1 else "past"): found[name]
                  for name in outputs[1:]}  # fmt: skip
         new = [int(found["logits"][0, -1].argmax())]

@@ -22,7 +22,7 @@ WORD = re.compile(SETTINGS["word"])
 
 def predict(sentences: list[str]) -> list[list[tuple[str, str]]]:
     """The words of each sentence with their labels."""
-    return [list(zip(words, labels(words))) for words in map(WORD.findall, sentences)]
+    return [list(zip(words, labels(words), strict=True)) for words in map(WORD.findall, sentences)]
 
 
 def labels(words: list[str]) -> list[str]:
