@@ -38,7 +38,7 @@ def write_beside(subject: Subject, folder: Path, graphs: "Mapping[str, Graph]") 
 def write_script(subject: Subject, folder: Path) -> None:
     """A script that needs the runtime alone."""
     name = describe(subject)["task"]
-    write_text(folder / SCRIPT, (files("regard.export.scripts") / f"{name}.py").read_text(encoding="utf-8"))
+    write_text(folder / SCRIPT, (files("regard.export") / "scripts" / f"{name}.py").read_text(encoding="utf-8"))
 
 
 def describe(subject: Subject) -> dict[str, Any]:

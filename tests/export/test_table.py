@@ -3,15 +3,15 @@
 import json
 import runpy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from regard.core.errors import ConfigError
 from regard.export import ONNX, export
-from regard.export.graphs.table import check_exportable
+from regard.export.graphs.table import check_exportable, table_graph
 from regard.tables import NPTClassifier, NPTRegressor
 from tests.tables.conftest import write_tiny_reader
 
@@ -42,31 +42,38 @@ def as_text(frame: pd.DataFrame) -> list[dict[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("kind", [NPTClassifier, NPTRegressor])
-def test_predictions_without_the_rows(kind, reader, tmp_path):
-    table = houses()
-    price = 2 * table["size"].fillna(90) + 50 * (table["town"] == "Rome")
-    target = pd.cut(price, 3, labels=["low", "mid", "high"]).astype(str) if kind is NPTClassifier else price
-    estimator: Any = kind(mode="in_context", members=2, random_state=0, weights=reader)
-    estimator.fit(table, target.rename("price"))
+def test_predictions_without_the_rows(reader, tmp_path):
+    table, new = houses(), houses(70)[60:].assign(town=["Rome", "Paris"] * 5)  # one is new
+    price = (2 * table["size"].fillna(90) + 50 * (table["town"] == "Rome")).rename("price")
+    estimator = NPTRegressor(mode="in_context", members=2, random_state=0, weights=reader).fit(table, price)
     export(estimator, ONNX(), tmp_path / "onnx")
     script = runpy.run_path(str(tmp_path / "onnx" / "predict.py"))
-    new = houses(70)[60:].assign(town=["Rome", "Paris"] * 5)  # one is new
     [predicted] = script["predict"](as_text(new))
-    answers = [row["price"] for row in script["answers"](as_text(new))]
-    if kind is NPTClassifier:
-        assert np.abs(predicted - estimator.predict_proba(new)).max() < 1e-4
-        assert answers == estimator.predict(new).tolist()
-    else:
-        scale = price.std()
-        assert np.abs(predicted[:, 0] - estimator.predict(new)).max() < 1e-4 * scale
-        levels = script["SETTINGS"]["targets"][0]["levels"]
-        assert np.abs(predicted[:, 1:] - estimator.predict(new, quantiles=levels)).max() < 1e-4 * scale
+    levels = script["SETTINGS"]["targets"][0]["levels"]
+    assert np.abs(predicted[:, 0] - estimator.predict(new)).max() < 1e-4 * price.std()
+    assert np.abs(predicted[:, 1:] - estimator.predict(new, quantiles=levels)).max() < 1e-4 * price.std()
+    assert [row["price"] for row in script["answers"](as_text(new))] == predicted[:, 0].tolist()
     stored = (tmp_path / "onnx" / "model.onnx").read_bytes()
     for row in estimator.tables_[0].values.numpy():
         assert row.tobytes() not in stored
     settings = json.loads((tmp_path / "onnx" / "regard.json").read_text())
     assert [column["name"] for column in settings["columns"]] == list(table)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one target", "two targets"])
+def test_the_graph_of_classes_is_the_estimator(several, reader):
+    """Members that are read in one pass give what each gives by itself; probabilities sum to one."""
+    table, new = houses(), houses(70)[60:].assign(town=["Rome", "Paris"] * 5)
+    target = pd.cut(table["size"].fillna(90), 3, labels=["low", "mid", "high"]).astype(str)
+    targets = pd.DataFrame({"size": target, "garden": table["garden"]}) if several else target
+    estimator = NPTClassifier(mode="in_context", members=2, random_state=0, weights=reader).fit(table, targets)
+    graph = table_graph(estimator)
+    with torch.no_grad():
+        outputs = graph.module(torch.from_numpy(estimator.columns_.encode(new).values))
+    probabilities = estimator.predict_proba(new) if several else [estimator.predict_proba(new)]
+    assert len(outputs) == len(graph.outputs) == len(probabilities)
+    for ours, theirs in zip(outputs, probabilities, strict=True):
+        assert np.abs(ours.numpy() - theirs).max() < 1e-5
 
 
 def test_what_has_no_graph_is_named(reader):

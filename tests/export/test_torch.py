@@ -10,15 +10,13 @@ import regard
 from regard.core.errors import ConfigError, UserError
 from regard.export import Torch, export, format_names, named_format
 from regard.export.graphs import Graph, model_graphs, trace
-from regard.models import GPT, RNN, ClassifierHead, RNNClassifier, Transformer, ViT
+from regard.models import GPT, ClassifierHead, RNNClassifier, Transformer
 from regard.parts import (
     GRU,
-    Additive,
     BigramEmbedding,
-    Convolutions,
     EmbeddingSkip,
-    Query,
     RMSNorm,
+    Window,
 )
 from tests.command import regard as command
 from tests.export.runs import train
@@ -29,8 +27,6 @@ MODELS: dict[str, Any] = {
     "GPT": GPT(vocab=11, bigram=BigramEmbedding(), norm=RMSNorm(), embedding_skip=EmbeddingSkip(), kv_heads=1, **SMALL),
     "RNNClassifier": RNNClassifier(vocab=11, width=8, cell=GRU(), head=ClassifierHead(labels=3, pooling="max")),
     "Transformer": Transformer(vocab=11, decoder_layers=2, kv_heads=1, **SMALL),
-    "RNN": RNN(vocab=11, width=8, attention=Additive()),
-    "ViT": ViT(labels=3, image=8, patch=4, channels=2, stem=Convolutions(), pool=Query(), norm=RMSNorm(), **SMALL),
 }
 SIZES = (
     {"batch": 1, "sequence": 5, "past": 0, "total": 5, "source": 1},
@@ -113,6 +109,11 @@ def test_a_failed_export_leaves_nothing(classifier, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="no"):
         export(run, Torch(), tmp_path / "out")
     assert not [file for file in tmp_path.iterdir() if "out" in file.name]
+
+
+def test_a_sparse_attention_has_no_graph():
+    with pytest.raises(ConfigError, match="--model.attention Full"):
+        model_graphs(GPT(vocab=11, attention=Window(reach=4), **SMALL).build())
 
 
 def test_names_of_formats():

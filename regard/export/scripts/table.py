@@ -17,7 +17,7 @@ SESSION = onnxruntime.InferenceSession(HERE / "model.onnx")
 TOGETHER = 64  # rows, which bounds memory
 
 
-def spelled(cell) -> str:
+def spelled(cell: object) -> str:
     """A category as it is looked up: True, "true" and 3, 3.0, "3" are the same."""
     text = str(cell).strip()
     if text.lower() in ("true", "false"):
@@ -47,7 +47,7 @@ def numbers(column: dict, cells: list) -> list[np.ndarray]:
     return [values]
 
 
-def predict(rows: list[dict]) -> list[list[np.ndarray]]:
+def predict(rows: list[dict]) -> list[np.ndarray]:
     """For each target: probabilities by row and class; or by row the mean, then the quantiles."""
     cells = {column["name"]: [row.get(column["name"]) for row in rows] for column in SETTINGS["columns"]}
     encoded = [part for column in SETTINGS["columns"] for part in numbers(column, cells[column["name"]])]
@@ -58,11 +58,11 @@ def predict(rows: list[dict]) -> list[list[np.ndarray]]:
 
 def answers(rows: list[dict]) -> list[dict]:
     """A prediction for each row and target, as a table has it: the likeliest class, or the mean."""
-    found = [{} for _ in rows]
+    result: list[dict] = [{} for _ in rows]
     for target, output in zip(SETTINGS["targets"], predict(rows), strict=True):
-        for row, values in zip(found, output, strict=True):
+        for row, values in zip(result, output, strict=True):
             row[target["name"]] = target["classes"][values.argmax()] if "classes" in target else float(values[0])
-    return found
+    return result
 
 
 if __name__ == "__main__":
