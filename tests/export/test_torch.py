@@ -112,7 +112,7 @@ def test_a_failed_export_leaves_nothing(classifier, tmp_path, monkeypatch):
 
 
 def test_a_sparse_attention_has_no_graph():
-    with pytest.raises(ConfigError, match="--model.attention Full"):
+    with pytest.raises(ConfigError, match=r"--model\.attention Full"):
         model_graphs(GPT(vocab=11, attention=Window(reach=4), **SMALL).build())
 
 

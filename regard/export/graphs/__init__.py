@@ -41,7 +41,7 @@ def model_graphs(model: nn.Module) -> list[Graph]:
         if isinstance(part, SPARSE):
             kind = type(part).__name__.removesuffix("Attention")
             raise ConfigError(
-                f"model.attention: how {kind} computes depends on the length of the text, and a graph serves any length; "
+                f"model.attention: how {kind} computes depends on the length, and a graph serves any length; "
                 "train with --model.attention Full"
             )
     match model:
