@@ -7,6 +7,7 @@ from regard.core.errors import UserError
 # The groups of pyproject.toml and the modules that they bring.
 GROUPS = {
     "files": ("python_calamine", "openpyxl", "odf", "duckdb"),
+    "forecast": ("holidays",),
     "images": ("PIL",),
     "metrics": ("sacrebleu", "rouge_score"),
     "plot": ("matplotlib",),
