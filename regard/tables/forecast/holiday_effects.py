@@ -7,6 +7,7 @@ it count, so a back-test is as honest as without them.
 """
 
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 
 import numpy as np
@@ -103,7 +104,7 @@ def holiday_effects(
     return HolidayEffects(values, tuple(calendar.get(time.date(), "") for time in times), week)
 
 
-def public_holidays(country: str, years: range) -> dict[object, str]:
+def public_holidays(country: str, years: range) -> dict[date, str]:
     """Dates and names, by the package holidays."""
     require("forecast", "--holidays")
     import holidays
@@ -114,7 +115,7 @@ def public_holidays(country: str, years: range) -> dict[object, str]:
         raise ConfigError(f"holidays {country!r}: not a country code; DE, US and DE-BY (a part of DE) are")
     if part and part not in known[code]:
         raise ConfigError(f"holidays {country!r}: {did_you_mean(part, known[code]) if known[code] else 'no parts'}")
-    return dict(holidays.country_holidays(code, subdiv=part or None, years=years))
+    return dict(holidays.country_holidays(code, subdiv=part or None, years=years).items())
 
 
 def steps_of_week(frequency: Frequency) -> int:
