@@ -5,7 +5,8 @@ write(imported.config, imported.model, Path("copy"), imported.tokenizer, importe
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,11 @@ class Imported:
     extra: Mapping[str, Any] = field(default_factory=dict)  # what the folder says beside: labels, special tokens, ...
 
 
-def read(folder: Path, dtype: torch.dtype = torch.float32) -> Imported:
-    """The model of a folder, ready to answer. Nothing is built before every shape is known to fit."""
+def read(folder: Path, dtype: torch.dtype | None = torch.float32) -> Imported:
+    """The model of a folder, ready to answer; `dtype` None: in the precision that its weights are stored in.
+
+    Nothing is built before every shape is known to fit.
+    """
     file = Settings(read_json(folder, "config.json"), str(folder / "config.json"))
     family, architecture = _family(file)
     with open_weights(folder) as stored:
@@ -48,10 +52,22 @@ def read(folder: Path, dtype: torch.dtype = torch.float32) -> Imported:
         rows = fitting(table, shapes)
         weights = adopt(weights, table, rows)
         unused = check(folder, table, rows, shapes, weights)
-        model = config.build().to(dtype).eval()
+        with default_dtype(dtype or weights.read(next(iter(rows)).theirs).dtype):
+            model = config.build().eval()
         fill(model, rows, weights)
     tokenizer = file_in(folder, "tokenizer.json") if has_file(folder, "tokenizer.json") else None
     return Imported(config, model, tokenizer, _extra(file, family, architecture, config) | {"unused": unused})
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """What is built meanwhile has this precision from the start, so that no copy in float32 is ever in memory."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def write(
