@@ -1,7 +1,8 @@
 """A family of models: what its config.json says in our words, its mapping table, and the way back."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import UnionType
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from regard.interop.settings import Settings
 from regard.interop.table import Table
 from regard.parts.attention import Full
 from regard.parts.experts import Feed
-from regard.parts.feed import GELU, GeGLU, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
+from regard.parts.feed import GELU, ExactGeGLU, GeGLU, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
 from regard.parts.trunk import Trunk
 
 
@@ -27,6 +28,7 @@ class Family:
     heads: tuple[str, ...] = ()  # how names outside the trunk begin
     rename: Callable[[str], str] = str  # older names to those of the table
     settings: Callable[[Any], dict[str, Any]] | None = None  # our config to config.json; None: read only
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # what a key means where the file does not have it
 
 
 PLAIN: dict[str, type[Any]] = {
@@ -35,6 +37,7 @@ PLAIN: dict[str, type[Any]] = {
 }  # fmt: skip
 GATED: dict[str, type[Any]] = {
     "silu": SwiGLU, "swish": SwiGLU, "gelu_new": GeGLU, "gelu_pytorch_tanh": GeGLU, "gelu_fast": GeGLU,
+    "gelu": ExactGeGLU,
 }  # fmt: skip
 
 
@@ -56,7 +59,7 @@ def expect(config: Trunk, family: str, wanted: Mapping[str, Any]) -> None:
     """Every part is of the kind, or has the value, that a family is made of; else one line that names the part."""
     for part, want in wanted.items():
         have = getattr(config, part)
-        if not (isinstance(have, want) if isinstance(want, type) else have == want):
+        if not (isinstance(have, want) if isinstance(want, type | UnionType) else have == want):
             raise ConfigError(f"{part}: {have} cannot be stored in a Hugging Face {family} folder")
 
 

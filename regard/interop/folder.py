@@ -1,8 +1,8 @@
 """Somebody else's folder: its files are read only where they claim to be, and nothing in them is ever run.
 
 A file must lie in the folder under a plain name, or in the blobs that a snapshot of the Hugging Face cache links to;
-JSON is bounded; a pickle is opened by torch's `weights_only` reader or not at all. Shapes are known before any tensor is
-read, so a model is built only when its weights are there.
+JSON is bounded; a pickle is opened by torch's `weights_only` reader or not at all. Shapes are known before any tensor
+is read, so a model is built only when its weights are there.
 """
 
 import json

@@ -17,7 +17,7 @@ from torch import nn
 
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import atomic_file, write_text
-from regard.interop.families import FAMILIES
+from regard.interop.families import FAMILIES, UNREADABLE
 from regard.interop.family import Family
 from regard.interop.folder import SINGLE, Weights, file_in, has_file, open_weights, read_json, shown
 from regard.interop.settings import LENGTH, TOKENS, Settings
@@ -26,6 +26,10 @@ from regard.interop.table import adopt, canonical, check, collect, fill, fitting
 from regard.models import BERT, GPT, ClassifierHead, ViT
 from regard.parts.norms import RMSNorm
 from regard.parts.positions import Learned, Rotary
+
+PACKED = ("quantization_config", "compression_config", "auto_map")  # packed weights, code of one's own
+CHANGED = ("is_decoder", "add_cross_attention")  # an encoder made to write, a decoder made to look aside
+CHECKED = {*PACKED, *CHANGED, "pruned_heads", "model_type", "architectures"}
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,11 @@ def read(folder: Path, dtype: torch.dtype | None = torch.float32) -> Imported:
 
     Nothing is built before every shape is known to fit.
     """
-    file = Settings(read_json(folder, "config.json"), str(folder / "config.json"))
+    where = str(folder / "config.json")
+    file = Settings(read_json(folder, "config.json"), where)
     family, architecture = _family(file)
+    file = Settings({**family.defaults, **file.data}, where)
+    file.read_keys |= CHECKED
     with open_weights(folder) as stored:
         weights = stored.renamed(canonical(stored, family.prefix, family.heads, family.rename))
         config = _config(file, family, weights, architecture)
@@ -54,7 +61,7 @@ def read(folder: Path, dtype: torch.dtype | None = torch.float32) -> Imported:
         unused = check(folder, table, rows, shapes, weights)
         with default_dtype(dtype or weights.read(next(iter(rows)).theirs).dtype):
             model = config.build().eval()
-        fill(model, rows, weights)
+        fill(model, table, rows, weights)
     tokenizer = file_in(folder, "tokenizer.json") if has_file(folder, "tokenizer.json") else None
     return Imported(config, model, tokenizer, _extra(file, family, architecture, config) | {"unused": unused})
 
@@ -101,13 +108,15 @@ def write(
 
 
 def _family(file: Settings) -> tuple[Family, str]:
+    if (kind := file.data.get("model_type")) in UNREADABLE:
+        raise file.error("model_type", kind, f"is not read: {UNREADABLE[kind]}")
     if "model_type" not in file.data:
         raise ConfigError(f"{file.where}: names no model_type, as every Hugging Face folder does")
     family = file.choice("model_type", FAMILIES, "")
-    for key in ("quantization_config", "compression_config", "auto_map"):  # packed weights, code of one's own
+    for key in PACKED:
         file.only(key, None)
-    for key in ("is_decoder", "add_cross_attention"):  # an encoder made to write, a decoder made to look aside
-        file.only(key, False)
+    for key in CHANGED:
+        file.only(key, False, None)
     file.only("pruned_heads", {}, None)
     named = file.data.get("architectures") or [family.architectures[0]]
     if not isinstance(named, list) or len(named) != 1 or named[0] not in family.architectures:
