@@ -14,6 +14,7 @@ from regard.interop.table import Table
 from regard.parts.attention import Full
 from regard.parts.experts import Feed
 from regard.parts.feed import GELU, ExactGeGLU, GeGLU, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
+from regard.parts.norms import LayerNorm
 from regard.parts.trunk import Trunk
 
 
@@ -71,6 +72,10 @@ def expect_plain_heads(config: Trunk, family: str, *, grouped: bool = False) -> 
         raise ConfigError(
             f"heads: {config.heads} of size {size} do not add up to width {config.width}, as {family} requires"
         )
+    if isinstance(config.attention, Full) and config.attention.softcap is not None:
+        raise ConfigError(f"attention.softcap: {config.attention.softcap} cannot be stored in this Hugging Face family")
+    if isinstance(config.norm, LayerNorm) and not config.norm.bias:
+        raise ConfigError(f"norm.bias: false cannot be stored in a Hugging Face {family} folder")
     scale = config.attention.scale if isinstance(config.attention, Full) else None
     if scale is not None and scale != size**-0.5:
         raise ConfigError(f"attention.scale: {scale} cannot be stored in a Hugging Face {family} folder")

@@ -7,7 +7,7 @@ write(imported.config, imported.model, Path("copy"), imported.tokenizer, importe
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,10 @@ from regard.parts.positions import Learned, Rotary
 
 PACKED = ("quantization_config", "compression_config", "auto_map")  # packed weights, code of one's own
 CHANGED = ("is_decoder", "add_cross_attention")  # an encoder made to write, a decoder made to look aside
+UNWRITTEN = {  # settings for which the families that are written have no key
+    "alternate_layers", "alternate_position", "bigram", "distinct_layers", "embed_norm", "embed_scale", "embed_width",
+    "embedding_skip", "logit_bias", "logit_scale", "logit_softcap", "normed_input", "residual_scale",
+}  # fmt: skip
 CHECKED = {*PACKED, *CHANGED, "pruned_heads", "model_type", "architectures"}
 
 
@@ -108,7 +112,7 @@ def write(
 
 
 def _family(file: Settings) -> tuple[Family, str]:
-    if (kind := file.data.get("model_type")) in UNREADABLE:
+    if isinstance(kind := file.data.get("model_type"), str) and kind in UNREADABLE:
         raise file.error("model_type", kind, f"is not read: {UNREADABLE[kind]}")
     if "model_type" not in file.data:
         raise ConfigError(f"{file.where}: names no model_type, as every Hugging Face folder does")
@@ -154,15 +158,17 @@ def _family_for(config: Any) -> Family:
         kind = type(getattr(config, name, None))
         if not kind.__module__.startswith(("regard.", "builtins")):
             raise ConfigError(f"{name}: {kind.__name__}, a part of your own, cannot be stored in a Hugging Face folder")
+    for name in sorted(UNWRITTEN & {setting.name for setting in fields(config)}):
+        if getattr(config, name) != (usual := type(config).__dataclass_fields__[name].default):
+            where = "model." if isinstance(config, GPT) else ""
+            value = f"{getattr(config, name)} cannot be stored in a Hugging Face folder, only {usual}"
+            raise ConfigError(f"{where}{name}: {value}")
     if isinstance(config, BERT):
         return FAMILIES["bert"]
     if isinstance(config, ViT):
         return FAMILIES["vit"]
     if not isinstance(config, GPT):
         raise ConfigError(f"{type(config).__name__} cannot be written as a Hugging Face folder; GPT, BERT and ViT can")
-    for name in ("bigram", "logit_softcap", "embedding_skip"):
-        if getattr(config, name):
-            raise ConfigError(f"model.{name}: {getattr(config, name)} cannot be stored in a Hugging Face folder")
     if isinstance(config.position, Learned):
         return FAMILIES["gpt2"]
     if isinstance(config.position, Rotary):

@@ -15,6 +15,7 @@ SIZED = GROUPED | {"head_dim": 12}
 GPTJ = {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 24, "rotary_dim": 4} | IDS
 FOUR = {"num_hidden_layers": 4}
 ROPE = {"rope_type": "default", "rope_theta": 10000.0}
+HALF = ROPE | {"partial_rotary_factor": 0.5}
 YARN = {"rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "original_max_position_embeddings": 8}
 DYNAMIC = {"rope_type": "dynamic", "rope_theta": 500.0, "factor": 2.0}
 LONG = {
@@ -110,11 +111,6 @@ DECODERS: dict[str, Case] = {
     "gpt_bigcode": ("causal", "GPTBigCodeForCausalLM", {k: v for k, v in GPTJ.items() if k != "rotary_dim"}),
     "falcon": ("causal", "FalconForCausalLM", FALCON | {"ffn_hidden_size": 48}),
     "falcon-grouped": ("causal", "FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}),
-    "falcon-alibi": (
-        "causal",
-        "FalconForCausalLM",
-        FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True},
-    ),
     "bloom": ("causal", "BloomForCausalLM", {"vocab_size": 64, "hidden_size": 32, "n_layer": 2, "n_head": 4} | IDS),
 }
 
@@ -126,6 +122,7 @@ NAMED = {"id2label": {0: "bad", 1: "fair", 2: "good"}}
 BIGBIRD = SIZES | IDS | {"attention_type": "original_full", "sep_token_id": 2}
 
 ENCODERS: dict[str, Case] = {
+    "bert-fill-relu": ("encoder", "BertForMaskedLM", SIZES | {"hidden_act": "relu"}),
     "bert-tag": ("encoder", "BertForTokenClassification", SIZES | NAMED),
     "bert-span": ("encoder", "BertForQuestionAnswering", SIZES),
     "ernie": ("encoder", "ErnieForMaskedLM", SIZES),
@@ -153,7 +150,7 @@ ENCODERS: dict[str, Case] = {
 
 BART = MARIAN | {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
 PAIRS: dict[str, Case] = {
-    "mt5": ("pairs", "MT5ForConditionalGeneration", T5 | {"decoder_start_token_id": 0}),
+    "mt5": ("pairs", "MT5ForConditionalGeneration", T5 | {"decoder_start_token_id": 0, "num_decoder_layers": 2}),
     "bart": ("pairs", "BartForConditionalGeneration", BART),
     "plbart": ("pairs", "PLBartForConditionalGeneration", BART),
     "mbart": ("pairs", "MBartForConditionalGeneration", BART),
@@ -174,4 +171,5 @@ PICTURES: dict[str, Case] = {
         DINO | {"num_register_tokens": 2},
     ),
 }
+FALCON_ALIBI = FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}
 ZOO = DECODERS | ENCODERS | PAIRS | PICTURES

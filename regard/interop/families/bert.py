@@ -87,6 +87,8 @@ def older(name: str) -> str:
 def settings(config: BERT) -> dict[str, Any]:
     expect(config, "BERT", {"position": Learned, "norm": LayerNorm, "wiring": PostNorm})
     expect_plain_heads(config, "BERT")
+    if not config.segments:
+        raise ConfigError("segments: 0 cannot be stored in a Hugging Face BERT folder; use 1 or more")
     expect_biases(config, "BERT", query=True, out=True, feed=True)
     word = activation(config.feed, PLAIN, "BERT")
     if isinstance(config.head, MaskedLMHead) and config.head != MaskedLMHead(ACTIVATIONS[word]):

@@ -1,4 +1,4 @@
-"""What decoders shaped like Llama share: the keys of config.json and the names of tensors, which a family may change."""
+"""What decoders shaped like Llama share: keys of config.json and names of tensors, which a family may change."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -37,8 +37,17 @@ SIZES = {
 }  # fmt: skip
 
 
-def trunk(file: Settings, *, feeds: Mapping[str, type[Any]] = GATED, act: str = "hidden_act") -> dict[str, Any]:
-    """The settings of our GPT that nearly all of them say alike. A norm and a bias of its own, a family adds."""
+def trunk(
+    file: Settings,
+    *,
+    feeds: Mapping[str, type[Any]] = GATED,
+    act: str = "hidden_act",
+    turned: float | None = None,
+) -> dict[str, Any]:
+    """The settings of our GPT that nearly all of them say alike. A norm and a bias of its own, a family adds.
+
+    `turned` is the part of each head that turns, where a family lets its files say another.
+    """
     heads = file.integer("num_attention_heads", None, HEADS)
     feed = file.choice(act, feeds, "silu")
     return {
@@ -48,7 +57,7 @@ def trunk(file: Settings, *, feeds: Mapping[str, type[Any]] = GATED, act: str = 
         "heads": heads,
         "kv_heads": file.optional_integer("num_key_value_heads", HEADS) or heads,
         "head_size": file.optional_integer("head_dim", WIDTH),
-        "position": read_rotary(file, "rope_theta", length_of(file)),
+        "position": read_rotary(file, "rope_theta", length_of(file), turned),
         "feed": feed(file.integer("intermediate_size", None, HIDDEN)),
         "norm": RMSNorm(file.eps("rms_norm_eps", 1e-6)),
         "dropout": 0.0,

@@ -98,6 +98,7 @@ FAMILIES = tuple(
         length="n_positions",
         prefix="transformer.",
         heads=("lm_head.",),
+        defaults={"rotary_dim": 64},
     )
     for model_type, name, names in (("gptj", "GPTJ", table), ("codegen", "CodeGen", codegen_table))
 )

@@ -40,8 +40,9 @@ MixedOver = Literal["chosen", "all"]
 
 def _experts(file: Settings, count: str, hidden: str, mixed_over: MixedOver) -> Experts:
     file.only("hidden_act", "silu")
+    file.read_keys.add(count)
     return Experts(
-        count=file.integer(count, None, MANY),
+        count=file.integer("num_local_experts" if "num_local_experts" in file.data else count, None, MANY),
         active=file.integer("num_experts_per_tok", None, MANY),
         expert=SwiGLU(file.integer(hidden, None, HIDDEN)),
         mixed_over=mixed_over,

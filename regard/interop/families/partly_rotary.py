@@ -1,7 +1,5 @@
 """StableLM, Phi, Phi-3, GLM, Nemotron and Persimmon: only a part of each head turns."""
 
-from typing import Any
-
 from regard.interop.families.decoder import (
     GATE_UP,
     LAYER,
@@ -10,12 +8,10 @@ from regard.interop.families.decoder import (
     biased,
     causal,
     layer_kinds,
-    length_of,
     table_of,
     trunk,
 )
 from regard.interop.families.gemma import SANDWICH
-from regard.interop.families.rope import read_rotary
 from regard.interop.family import PLAIN
 from regard.interop.folder import Weights
 from regard.interop.settings import LENGTH, Settings
@@ -36,10 +32,6 @@ from regard.parts.positions import Rotary
 from regard.parts.wiring import PreNorm, Sandwich, SharedNorm
 
 
-def _partly(file: Settings, shared: dict[str, Any], turned: float) -> dict[str, Any]:
-    return shared | {"position": read_rotary(file, "rope_theta", length_of(file), turned)}
-
-
 def _layer_norm(file: Settings, key: str = "layer_norm_eps") -> LayerNorm:
     return LayerNorm(file.eps(key, 1e-5))
 
@@ -48,13 +40,13 @@ def stablelm(file: Settings, weights: Weights, architecture: str) -> GPT:
     file.only("qk_layernorm", False)
     side_by_side = file.flag("use_parallel_residual", False)
     own = {"norm": _layer_norm(file), "wiring": SharedNorm() if side_by_side else PreNorm()}
-    return GPT(**_partly(file, trunk(file), 0.25) | own | {"query_bias": file.flag("use_qkv_bias", False)})
+    return GPT(**trunk(file, turned=0.25) | own | {"query_bias": file.flag("use_qkv_bias", False)})
 
 
 def phi(file: Settings, weights: Weights, architecture: str) -> GPT:
     file.only("qk_layernorm", False)
     own = {"norm": _layer_norm(file), "wiring": SharedNorm(), "bias": True, "logit_bias": True}
-    return GPT(**_partly(file, trunk(file, feeds=PLAIN), 0.5) | own)
+    return GPT(**trunk(file, feeds=PLAIN, turned=0.5) | own)
 
 
 def phi_table(config: GPT) -> Table:
@@ -64,7 +56,7 @@ def phi_table(config: GPT) -> Table:
 
 def phi3(file: Settings, weights: Weights, architecture: str) -> GPT:
     file.read_keys.add("original_max_position_embeddings")
-    shared = trunk(file)
+    shared = trunk(file, turned=1.0)
     kinds = layer_kinds(file, shared["layers"], lambda layer: True)
     return GPT(**shared | attention_by_layer(kinds, file.optional_integer("sliding_window", LENGTH)))
 
@@ -86,12 +78,12 @@ def _gate_up() -> list[Row]:
 
 
 def glm(file: Settings, weights: Weights, architecture: str) -> GPT:
-    return GPT(**_partly(file, trunk(file), 0.5) | {"query_bias": file.flag("attention_bias", True)})
+    return GPT(**trunk(file, turned=0.5) | {"query_bias": file.flag("attention_bias", True)})
 
 
 def glm4(file: Settings, weights: Weights, architecture: str) -> GPT:
-    shared = _partly(file, trunk(file), 0.5) | {"wiring": Sandwich()}
-    return GPT(**shared | {"query_bias": file.flag("attention_bias", False)})
+    shared = trunk(file, turned=0.5) | {"wiring": Sandwich()}
+    return GPT(**shared | {"query_bias": file.flag("attention_bias", True)})
 
 
 def glm_table(config: GPT) -> Table:
@@ -115,7 +107,7 @@ def neighbours(config: GPT) -> dict[str, Change]:
 
 
 def nemotron(file: Settings, weights: Weights, architecture: str) -> GPT:
-    shared = _partly(file, trunk(file, feeds=PLAIN), 0.5)
+    shared = trunk(file, feeds=PLAIN, turned=0.5)
     return GPT(**shared | biased(file) | {"norm": _layer_norm(file, "norm_eps")})
 
 
@@ -129,7 +121,7 @@ def nemotron_table(config: GPT) -> Table:
 def persimmon(file: Settings, weights: Weights, architecture: str) -> GPT:
     norm = _layer_norm(file)
     own = {"norm": norm, "query_norm": norm if file.flag("qk_layernorm", True) else None, "bias": True}
-    return GPT(**_partly(file, trunk(file, feeds=PLAIN), 0.5) | own | {"dropout": file.dropout("hidden_dropout", 0.0)})
+    return GPT(**trunk(file, feeds=PLAIN, turned=0.5) | own | {"dropout": file.dropout("hidden_dropout", 0.0)})
 
 
 def persimmon_table(config: GPT) -> Table:
@@ -174,6 +166,5 @@ FAMILIES = (
     causal(
         "persimmon", "Persimmon", persimmon, persimmon_table, vocab_size=262144, intermediate_size=16384,
         num_hidden_layers=36, num_attention_heads=64, hidden_act="relu2", max_position_embeddings=16384,
-        rope_theta=25000.0,
     ),
 )  # fmt: skip

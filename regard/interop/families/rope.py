@@ -19,8 +19,8 @@ FRACTIONS = ("partial_rotary_factor", "rotary_pct")
 FIRST = "original_max_position_embeddings"
 
 
-def read_rotary(file: Settings, base_key: str, length: int, turned: float = 1.0) -> Rotary:
-    """`turned` is the part of each head that turns where the file does not say."""
+def read_rotary(file: Settings, base_key: str, length: int, turned: float | None = None) -> Rotary:
+    """`turned` is the part of each head that turns where the file does not say; None: always the whole of it."""
     base = file.number(base_key, 10000.0, low=1.0, high=1e12)
     new, old = file.part("rope_parameters"), file.part("rope_scaling")
     return one_rotary(old or new, file, base, length, turned)  # in transformers, too, the older key wins
@@ -37,24 +37,30 @@ def read_rotary_by_kind(file: Settings, length: int, bases: dict[str, tuple[str,
         base = file.number(key, default, low=1.0, high=1e12)
         by_kind = new is not None and any(isinstance(value, dict) for value in new.data.values())
         scaling = old if kind == "full_attention" else None
-        rotary[kind] = one_rotary(new.part(kind) if new is not None and by_kind else scaling, file, base, length, 1.0)
+        rotary[kind] = one_rotary(new.part(kind) if new is not None and by_kind else scaling, file, base, length, None)
     return rotary
 
 
-def one_rotary(given: Settings | None, file: Settings, base: float, length: int, turned: float) -> Rotary:
+def one_rotary(given: Settings | None, file: Settings, base: float, length: int, turned: float | None) -> Rotary:
     rope = given or Settings({}, file.where)
     kind = rope.choice("rope_type" if "rope_type" in rope.data else "type", KINDS, "default")
     rope.read_keys |= {"type", "rope_type"}
     base = rope.number("rope_theta", base, low=1.0, high=1e12)
-    fraction = turned
-    for place, key in ((file, FRACTIONS[1]), (file, FRACTIONS[0]), (rope, FRACTIONS[0])):
-        if place.data.get(key) is not None:
-            fraction = place.number(key, None, low=1e-3, high=1.0)
-        place.read_keys.add(key)
-    rotary = Rotary(base, kind(rope, file, length), fraction)
+    rotary = Rotary(base, kind(rope, file, length), _fraction(file, rope, turned))
     if unread := rope.unread():
         raise rope.error(unread[0], rope.data[unread[0]], "is more than our rotary positions can express")
     return rotary
+
+
+def _fraction(file: Settings, rope: Settings, turned: float | None) -> float:
+    fraction = turned or 1.0
+    for place, key in ((file, FRACTIONS[1]), (file, FRACTIONS[0]), (rope, FRACTIONS[0])):
+        if turned is None:
+            place.only(key, 1, 1.0, None)
+        elif place.data.get(key) is not None:
+            fraction = place.number(key, None, low=1e-3, high=1.0)
+        place.read_keys.add(key)
+    return fraction
 
 
 def _factor(rope: Settings) -> float:

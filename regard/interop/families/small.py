@@ -26,13 +26,8 @@ from regard.parts.positions import Learned, Rotary
 
 def distilbert(file: Settings, weights: Weights, architecture: str) -> BERT:
     feed = file.choice("activation", PLAIN, "gelu")
-    file.read_keys |= {
-        "sinusoidal_pos_embds",
-        "qa_dropout",
-        "seq_classif_dropout",
-        "tie_weights_",
-        "tie_word_embeddings",
-    }
+    file.read_keys |= {"sinusoidal_pos_embds", "qa_dropout", "seq_classif_dropout"}  # how it was made
+    file.read_keys |= {"tie_weights_", "tie_word_embeddings"}
     fill = file.choice("activation", ACTIVATIONS, "gelu")
     return BERT(
         vocab=file.integer("vocab_size", 30522, VOCAB),

@@ -108,6 +108,7 @@ FAMILIES = (
         architectures=("MT5ForConditionalGeneration",),
         defaults={
             "vocab_size": 250112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu",
+            "scale_decoder_outputs": False,
         },
     ),
 )  # fmt: skip
