@@ -9,7 +9,9 @@ GROUPS = {
     "files": ("python_calamine", "openpyxl", "odf", "duckdb"),
     "forecast": ("holidays",),
     "images": ("PIL",),
+    "gguf": ("gguf",),
     "metrics": ("sacrebleu", "rouge_score"),
+    "onnx": ("onnx", "onnxscript", "onnxruntime"),
     "plot": ("matplotlib",),
     "view": ("fastapi", "uvicorn"),
 }
