@@ -183,6 +183,17 @@ class Cache:
             self.last = torch.cat([self.last, other.last])
         return self
 
+    def prefix(self, tokens: Tensor) -> "Cache":
+        """The state that has read these tokens only, with which all rows of this one begin; nothing is shared."""
+        assert self.starts is None, "rows begin at different places"
+        length = tokens.shape[1]
+        prefix = Cache(len(self.layers), length + 64)
+        for layer, own in zip(prefix.layers, self.layers, strict=True):
+            keys, values = own.stored()
+            layer.append(keys[:, :, :length], values[:, :, :length])
+        prefix.last = None if self.last is None else tokens[:, -1:].to(self.last.device)
+        return prefix
+
     def _starts(self) -> Tensor:
         if self.starts is not None:
             return self.starts
