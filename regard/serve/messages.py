@@ -45,7 +45,8 @@ class Ask:
     id: int
     client: str
     route: str
-    body: Mapping[str, Any]
+    inputs: tuple[Any, ...]  # texts, images, rows
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Done:
     id: int
     prompt_tokens: int = 0
     cached_tokens: int = 0  # of the prompt, that were read for an earlier request
-    result: Mapping[str, Any] | None = None
+    results: tuple[Mapping[str, Any], ...] = ()  # of each input of an `Ask`
 
 
 @dataclass(frozen=True)

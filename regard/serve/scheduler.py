@@ -11,11 +11,14 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 
 @runtime_checkable  # so that tests can check it
-class Text(Protocol):
-    """A prompt that is to be continued."""
-
+class Queued(Protocol):
     @property
     def client(self) -> str: ...
+
+
+@runtime_checkable
+class Text(Queued, Protocol):
+    """A prompt that is to be continued."""
 
     @property
     def prompt_length(self) -> int: ...
@@ -25,28 +28,29 @@ class Text(Protocol):
         """Tokens of the prompt and of all that may be written after it."""
 
 
+Q = TypeVar("Q", bound=Queued)
 T = TypeVar("T", bound=Text)
 
 
-class FairQueue(Generic[T]):
+class FairQueue(Generic[Q]):
     """First come, first served within a client; clients take turns."""
 
     def __init__(self) -> None:
-        self._clients: OrderedDict[str, deque[T]] = OrderedDict()
+        self._clients: OrderedDict[str, deque[Q]] = OrderedDict()
 
     def __len__(self) -> int:
         return sum(map(len, self._clients.values()))
 
-    def __iter__(self) -> Iterator[T]:
+    def __iter__(self) -> Iterator[Q]:
         return (item for items in self._clients.values() for item in items)
 
-    def add(self, item: T) -> None:
+    def add(self, item: Q) -> None:
         self._clients.setdefault(item.client, deque()).append(item)
 
-    def first(self) -> T | None:
+    def first(self) -> Q | None:
         return next((items[0] for items in self._clients.values()), None)
 
-    def take(self) -> T:
+    def take(self) -> Q:
         """The first item; its client is then the last in turn."""
         client, items = next(iter(self._clients.items()))
         item = items.popleft()
@@ -55,7 +59,7 @@ class FairQueue(Generic[T]):
             self._clients[client] = items
         return item
 
-    def remove(self, unwanted: Callable[[T], bool]) -> list[T]:
+    def remove(self, unwanted: Callable[[Q], bool]) -> list[Q]:
         removed = [item for item in self if unwanted(item)]
         for client in list(self._clients):
             kept = deque(item for item in self._clients[client] if not unwanted(item))
