@@ -8,7 +8,7 @@ from regard.parts.embedding_skip import EmbeddingSkip
 from regard.parts.experts import Experts, Feed
 from regard.parts.feed import GELU, GeGLU, NoFeed, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
 from regard.parts.init import Init, XavierInit, ZeroInit
-from regard.parts.masks import Causal, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
+from regard.parts.masks import Causal, From, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
 from regard.parts.multihead import MultiHead
 from regard.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
 from regard.parts.pool import ClassToken, Mean, Pool, Query
@@ -52,6 +52,7 @@ __all__ = [
     "EmbeddingSkip",
     "Experts",
     "Feed",
+    "From",
     "Full",
     "GeGLU",
     "Grid",

@@ -131,7 +131,19 @@ def _image(data: str, place: int) -> ImageFile:
     return image_file(f"images[{place}]", decoded)
 
 
-ROUTES: dict[str, Answer] = {"classify": classify, "embeddings": embed, "predict": predict, "attention": attention}
+def tokenize(run: Run, inputs: Sequence[str], options: Options) -> list[Result]:
+    """The tokens that a text is read as, without those that a prompt begins with."""
+    tokenizer = run.require_tokenizer("it reads no text")
+    return [{"tokens": tokens, "pieces": tokenizer.pieces(tokens)} for tokens in tokenizer.encode(list(inputs))]
+
+
+ROUTES: dict[str, Answer] = {
+    "classify": classify,
+    "embeddings": embed,
+    "predict": predict,
+    "attention": attention,
+    "tokenize": tokenize,
+}
 
 
 def routes_of(loaded: Any) -> tuple[str, ...]:
@@ -151,6 +163,8 @@ def routes_of(loaded: Any) -> tuple[str, ...]:
         routes.append("embeddings")
     if loaded.task.view_form(loaded.config, loaded.tokenizer is not None) is not None:
         routes.append("attention")
+    if loaded.tokenizer is not None:
+        routes.append("tokenize")
     return tuple(routes)
 
 

@@ -43,7 +43,9 @@ class ChatTemplate:
         parts, length = [], 0
         try:
             with _time_limit(SECONDS):
-                for part in self._template.generate(messages=list(messages), add_generation_prompt=True, **self.special):
+                for part in self._template.generate(
+                    messages=list(messages), add_generation_prompt=True, **self.special
+                ):
                     length += len(part)
                     if length > MAX_CHARACTERS:
                         raise UserError(f"messages: the chat template writes more than {MAX_CHARACTERS:,} characters")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.core.errors import UserError
-from regard.decode import TextWriter, text_writer
+from regard.decode import TextWriter
 from regard.decode.write import one_thread, writes_alone
 from regard.serve.batch import Batch
 from regard.serve.chat import ChatTemplate

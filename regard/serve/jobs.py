@@ -15,6 +15,7 @@ from regard.serve.schemas import (
     EmbeddingBody,
     PredictBody,
     TextsBody,
+    TokenizeBody,
     WritingBody,
 )
 
@@ -31,7 +32,9 @@ def completion_job(number: int, client: str, body: CompletionBody, info: ModelIn
     for place, prompt in enumerate(prompts):
         _check_prompt(f"prompt[{place}]", "prompt", prompt, info, limits)
     logprobs = body.logprobs
-    writing = _writing(body, info, limits, 16 if body.max_tokens is None else body.max_tokens, logprobs, bool(body.echo))
+    writing = _writing(
+        body, info, limits, 16 if body.max_tokens is None else body.max_tokens, logprobs, bool(body.echo)
+    )
     kept = tuple(prompt if isinstance(prompt, str) else tuple(prompt) for prompt in prompts)
     return Generate(id=number, client=client, writing=writing, prompts=kept, n=_n(body, limits))
 
@@ -172,6 +175,7 @@ def _list(texts: str | list[str] | None) -> list[str]:
 
 INPUTS: dict[type[Body], Any] = {
     TextsBody: _texts,
+    TokenizeBody: lambda body, limits: (_list(body.input), {}),
     EmbeddingBody: _embedding,
     ClassifyBody: _classify,
     PredictBody: _predict,

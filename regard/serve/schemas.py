@@ -142,6 +142,10 @@ class PredictBody(Body):
     evidence: int | None = Field(None, ge=1, le=100, description="How many training rows to list for each prediction.")
 
 
+class TokenizeBody(Body):
+    input: Texts
+
+
 class AttentionBody(Body):
     input: str | None = None
     image: str | None = Field(None, description="An image file in base64, in place of a text.")

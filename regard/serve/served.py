@@ -5,6 +5,7 @@ import logging
 import multiprocessing
 import queue
 import threading
+import time
 from collections.abc import Callable
 from itertools import count
 from multiprocessing.connection import Connection
@@ -65,7 +66,7 @@ class ServedModel:
         self.reason = ""
         self.info: ModelInfo | None = None
         self.load = Load(0, 0, 0.0)
-        self.restarts = 0
+        self.restarts, self.created = 0, int(time.time())
         self.changed = asyncio.Event()  # set once it is ready or broken
         self._launch = launch
         self._tickets: dict[int, Ticket] = {}
@@ -94,14 +95,17 @@ class ServedModel:
             arguments = (self, ours, self._generation, loop) if work is _read_pipe else (ours, self._outbox)
             threading.Thread(target=work, args=arguments, daemon=True).start()
 
-    def submit(self, make: Callable[[int], Generate | Ask]) -> Ticket:
-        """Queue a request, or refuse it at once."""
+    def check_ready(self) -> None:
         if self.state != "ready":
             reason = f"is not served ({self.reason})" if self.state == "broken" else "is being loaded; try again soon"
             raise unavailable(f"the model {self.name!r} {reason}", "model_not_ready")
+
+    def submit(self, make: Callable[[int], Generate | Ask]) -> Ticket:
+        """Queue a request, or refuse it at once."""
+        self.check_ready()
+        job = make(next(NUMBERS))  # what is wrong with a request is said even where there is no room for it
         if self.open >= self.limits.rows + self.limits.queue:
             raise full(f"the queue of the model {self.name!r} is full ({self.open} requests); try again later")
-        job = make(next(NUMBERS))
         ticket = self._tickets[job.id] = Ticket(job.id, self)
         self._outbox.put(job)
         return ticket

@@ -10,6 +10,7 @@ from typing import Any
 
 from regard.core.errors import UserError
 from regard.serve.limits import Limits
+from regard.serve.logs import log_to_stderr
 from regard.serve.messages import Ask, Broken, Cancel, Event, Generate, Load, ModelInfo, Ready, Stop
 
 log = logging.getLogger(__name__)
@@ -93,6 +94,7 @@ def run_worker(path: Path, limits: Limits, pipe: Connection) -> None:
     if current_thread() is main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches every process: the server decides
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        log_to_stderr()
     with suppress(EOFError, OSError):  # the server is gone
         try:
             worker = Worker(path, limits)

@@ -132,7 +132,9 @@ def test_stop_seed_bias_and_penalties():
     [token] = TOKENIZER.encode(["q"])[0]
     assert texts(run(engine, job(3, "the", max_tokens=5, logit_bias={token: 100.0})), 3) == {0: "qqqqq"}
     bias = {token: 100.0}
-    varied = texts(run(engine, job(4, "the", max_tokens=4, logit_bias=bias, presence_penalty=2.0, frequency_penalty=99)), 4)
+    varied = texts(
+        run(engine, job(4, "the", max_tokens=4, logit_bias=bias, presence_penalty=2.0, frequency_penalty=99)), 4
+    )
     assert varied[0].startswith("q")
     assert varied[0] != "qqqq"
     assert texts(run(engine, job(5, "the", max_tokens=0, echo=True)), 5) == {0: "the"}
