@@ -6,4 +6,4 @@ from regard.cli.panels import arrange
 
 arrange()
 
-__all__ = ["main", "runs", "setup", "study", "tables", "verbs", "view"]
+__all__ = ["main", "runs", "serve", "setup", "study", "tables", "verbs", "view"]

@@ -14,7 +14,13 @@ GROUPS = {
     "view": ("fastapi", "uvicorn"),
 }
 # Where import and package names differ.
-PACKAGES = {"PIL": "pillow", "odf": "odfpy", "prometheus_client": "prometheus-client", "python_calamine": "python-calamine", "rouge_score": "rouge-score"}
+PACKAGES = {
+    "PIL": "pillow",
+    "odf": "odfpy",
+    "prometheus_client": "prometheus-client",
+    "python_calamine": "python-calamine",
+    "rouge_score": "rouge-score",
+}
 
 
 def available(group: str) -> bool:

@@ -13,9 +13,9 @@ from starlette.middleware.cors import CORSMiddleware
 
 from regard.core.version import VERSION
 from regard.serve import page
+from regard.serve.disconnect import ClientDisconnectError
 from regard.serve.errors import ApiError, bad
 from regard.serve.gate import DETAILS, Gate
-from regard.serve.gone import GoneError
 from regard.serve.routes_ask import add_ask_routes
 from regard.serve.routes_text import add_text_routes
 from regard.serve.served import ServedModel
@@ -109,7 +109,7 @@ def _add_errors(app: FastAPI) -> None:
         message = f"{request.method} {request.url.path[:200]}: {error.detail}"
         return JSONResponse(ApiError(status, message).body, status, error.headers)
 
-    @app.exception_handler(GoneError)
-    async def gone(request: Request, _: GoneError) -> Response:
+    @app.exception_handler(ClientDisconnectError)
+    async def gone(request: Request, _: ClientDisconnectError) -> Response:
         request.scope[DETAILS]["cancelled"] = True
         return Response(status_code=499)  # nobody reads it

@@ -20,7 +20,7 @@ from regard.serve.choice import Choice
 from regard.serve.limits import Limits
 from regard.serve.messages import Done, Event, Failed, Generate, Load
 from regard.serve.prefixes import Prefixes
-from regard.serve.scheduler import Reading, Scheduler
+from regard.serve.scheduler import Chunk, Scheduler
 from regard.text import Tokenizer
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class Engine:
         self.vocab: int = model.config.vocab  # type: ignore[attr-defined]
         self.context = min(model.max_positions or limits.context, limits.context)
         self.tokens = limits.rows * self.context
-        self.scheduler: Scheduler[Choice] = Scheduler(limits.rows, limits.piece, self.tokens)
+        self.scheduler: Scheduler[Choice] = Scheduler(limits.rows, limits.chunk, self.tokens)
         self.batch: Batch[Choice] = Batch(model)
         self.prefixes = Prefixes(limits.prefixes)
         self._requests: dict[int, Open] = {}
@@ -93,8 +93,8 @@ class Engine:
     def tick(self) -> list[Event]:
         """Read some of the prompts, then write a token of every running text; gives what happened."""
         with torch.inference_mode():
-            for reading in self.scheduler.readings(self._known):
-                self._read(reading)
+            for chunk in self.scheduler.chunks(self._known):
+                self._read(chunk)
             if self.batch.texts:
                 self._step()
         held = len(self.scheduler.running)
@@ -110,20 +110,20 @@ class Engine:
             self._requests[choice.job.id].cached.setdefault(choice.index, known)
         return known
 
-    def _read(self, reading: Reading[Choice]) -> None:
-        choice = reading.text
+    def _read(self, chunk: Chunk[Choice]) -> None:
+        choice = chunk.text
         if choice.job.id not in self._requests:  # another of its choices has failed a moment ago
             return
-        tokens = torch.tensor([choice.tokens[reading.start : reading.end]], device=self.model.device)
+        tokens = torch.tensor([choice.tokens[chunk.start : chunk.end]], device=self.model.device)
         state = self._states.pop(id(choice), None)
         try:
             state = self.model.init_state(choice.prompt_length + 64) if state is None else state
             scores, state = self.model.step(tokens, state)
-            choice.read(reading.start, scores[0])
+            choice.read(chunk.start, scores[0])
         except Exception:
             self._fail(choice)
             return
-        if not reading.is_last:
+        if not chunk.is_last:
             self._states[id(choice)] = state
             return
         if (piece := choice.echo()) is not None:

@@ -13,7 +13,7 @@ class Limits:
     queue: int = 64  # requests that may wait for a model
     max_tokens: int = 4096  # written for one choice
     context: int = 8192  # tokens of a prompt and its continuation, where the model has no limit of its own
-    piece: int = 256  # tokens of prompts that are read between two steps of the texts that are being written
+    chunk: int = 256  # tokens of prompts that are read between two steps of the texts that are being written
     prefixes: int = 2048  # tokens of earlier prompts that are kept, for prompts that begin alike
     n: int = 16  # choices for one prompt
     inputs: int = 256  # prompts, texts, rows or images in one request
@@ -27,7 +27,7 @@ class Limits:
     grace: float = 30.0  # seconds for running requests to finish once the server is asked to stop
 
     def __post_init__(self) -> None:
-        at_least(1, rows=self.rows, max_tokens=self.max_tokens, context=self.context, piece=self.piece, body=self.body)
+        at_least(1, rows=self.rows, max_tokens=self.max_tokens, context=self.context, chunk=self.chunk, body=self.body)
         at_least(0, queue=self.queue)
 
     @property

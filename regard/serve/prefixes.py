@@ -5,7 +5,6 @@ Only requests of the same client share what was read: the time that an answer ta
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from os.path import commonprefix
 from typing import Any
 
 import torch
@@ -34,10 +33,16 @@ class Prefixes:
         best, found = 0, None
         for key in self._states:
             if key[0] == client:
-                common = min(len(commonprefix([key[1], tuple(prompt)])), len(prompt) - 1)
+                common = min(_common(key[1], prompt), len(prompt) - 1)
                 if common > best:
                     best, found = common, key
         if found is None or best < SHORTEST:
             return 0, None
         self._states.move_to_end(found)
         return best, self._states[found].prefix(torch.tensor([list(prompt[:best])]))
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many of the first tokens are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))

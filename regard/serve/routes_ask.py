@@ -9,9 +9,9 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 
+from regard.serve.disconnect import ClientDisconnectError, or_disconnect, receive_of
 from regard.serve.errors import unavailable
 from regard.serve.gate import DETAILS
-from regard.serve.gone import GoneError, or_gone, receive_of
 from regard.serve.jobs import ask_job
 from regard.serve.messages import Done
 from regard.serve.schemas import (
@@ -57,8 +57,8 @@ async def answer(serving: Serving, request: Request, route: str, body: Body) -> 
     details["model"] = model.name
     ticket = model.submit(lambda number: ask_job(number, details["client"], route, body, serving.limits))
     try:
-        done = await or_gone(receive_of(request), _done(ticket, serving.limits.seconds))
-    except GoneError:
+        done = await or_disconnect(receive_of(request), _done(ticket, serving.limits.seconds))
+    except ClientDisconnectError:
         went = details["cancelled"] = True
         raise
     finally:

@@ -7,9 +7,9 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 
+from regard.serve.disconnect import ClientDisconnectError, EventStream, or_disconnect, receive_of
 from regard.serve.errors import unavailable
 from regard.serve.gate import DETAILS
-from regard.serve.gone import EventStream, GoneError, or_gone, receive_of
 from regard.serve.jobs import chat_job, completion_job
 from regard.serve.messages import Ask, Done, Generate, Piece
 from regard.serve.replies import Kind, Reply
@@ -45,15 +45,15 @@ async def write(serving: Serving, request: Request, body: WritingBody, kind: Kin
     ticket = model.submit(lambda number: jobs.append(make(number)) or jobs[0])
     job: Generate = jobs[0]
     reply = Reply(kind, model.name, max(1, len(job.prompts)) * job.n, job.writing.logprobs is not None)
-    passage = Passage(serving, model, ticket, reply, request.scope[DETAILS])
+    exchange = Exchange(serving, model, ticket, reply, request.scope[DETAILS])
     if not body.stream:
-        return await passage.whole(request)
-    first = await passage.first(request)  # so that a request that is refused has a status of its own
+        return await exchange.whole(request)
+    first = await exchange.first(request)  # so that a request that is refused has a status of its own
     usage = body.stream_options is not None and body.stream_options.include_usage
-    return EventStream(passage.chunks(first, usage), passage.finish)
+    return EventStream(exchange.chunks(first, usage), exchange.finish)
 
 
-class Passage:
+class Exchange:
     """One request on its way: events in, an answer out, and the metrics on the side."""
 
     def __init__(self, serving: Serving, model: ServedModel, ticket: Ticket, reply: Reply, details: dict[str, Any]):
@@ -65,8 +65,8 @@ class Passage:
     async def whole(self, request: Request) -> dict[str, Any]:
         went = False
         try:
-            return self.reply.whole(await or_gone(receive_of(request), self._collect()))
-        except GoneError:
+            return self.reply.whole(await or_disconnect(receive_of(request), self._collect()))
+        except ClientDisconnectError:
             went = True
             raise
         finally:
@@ -74,9 +74,9 @@ class Passage:
 
     async def first(self, request: Request) -> Piece | Done:
         try:
-            return await or_gone(receive_of(request), self._next())
+            return await or_disconnect(receive_of(request), self._next())
         except BaseException as error:
-            self.finish(isinstance(error, GoneError))
+            self.finish(isinstance(error, ClientDisconnectError))
             raise
 
     async def chunks(self, first: Piece | Done, usage: bool) -> AsyncIterator[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """The scheduler: which prompt is read next, and which texts are written together (Orca, Yu et al., 2022).
 
 It knows lengths and clients, no model and no tensor. Clients take turns, so that one with many requests does not hold
-up another with one. Long prompts are read in pieces between the steps of the texts that are being written.
+up another with one. Long prompts are read in chunks between the steps of the texts that are being written (chunked
+prefill).
 """
 
 from collections import OrderedDict, deque
@@ -71,7 +72,7 @@ class FairQueue(Generic[Q]):
 
 
 @dataclass(frozen=True)
-class Reading(Generic[T]):
+class Chunk(Generic[T]):
     """Some tokens of a prompt, to be read now."""
 
     text: T
@@ -86,8 +87,8 @@ class Reading(Generic[T]):
 class Scheduler(Generic[T]):
     """Texts wait, are read, and are written. At most `rows` are read or written at a time."""
 
-    def __init__(self, rows: int, piece: int, tokens: int):
-        self.rows, self.piece = rows, piece
+    def __init__(self, rows: int, chunk: int, tokens: int):
+        self.rows, self.chunk = rows, chunk
         self.tokens = tokens  # that all texts in memory may have, in all
         self.waiting: FairQueue[T] = FairQueue()
         self.running: list[T] = []
@@ -106,23 +107,23 @@ class Scheduler(Generic[T]):
         """Tokens that the texts in memory may come to."""
         return sum(text.longest for text in self._held())
 
-    def readings(self, already_read: Callable[[T], int] = lambda text: 0) -> Iterator[Reading[T]]:
-        """The pieces of prompts to read before the next step: `piece` tokens in all.
+    def chunks(self, already_read: Callable[[T], int] = lambda text: 0) -> Iterator[Chunk[T]]:
+        """The chunks of prompts to read before the next step: `chunk` tokens in all.
 
         `already_read` says how much of a prompt is known from an earlier one.
         """
-        left = self.piece
+        left = self.chunk
         while left > 0 and self._begin(already_read):
             text = self._reading
             assert text is not None
             end = min(self._read + left, text.prompt_length)
-            reading = Reading(text, self._read, end)
+            chunk = Chunk(text, self._read, end)
             left -= end - self._read
             self._read = end
-            if reading.is_last:
+            if chunk.is_last:
                 self._reading = None
                 self.running.append(text)
-            yield reading
+            yield chunk
 
     def _begin(self, already_read: Callable[[T], int]) -> bool:
         """Whether there is a prompt to read; the next one that fits is begun if none is."""

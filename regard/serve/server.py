@@ -10,11 +10,11 @@ from typing import Any
 import uvicorn
 
 from regard.serve.app import make_app
+from regard.serve.header_timeout import HeaderTimeoutProtocol
 from regard.serve.logs import log_event, log_to_stderr
 from regard.serve.served import Launch, ServedModel, in_process
 from regard.serve.serving import Serving
 from regard.serve.settings import Settings
-from regard.serve.slow_clients import PatientProtocol
 
 CONNECTIONS = 1000  # at a time; more are answered 503
 LAST_WORDS = 0.5  # seconds for errors to reach clients once the grace time is over
@@ -73,7 +73,7 @@ def run_server(serving: Serving, listener: socket.socket) -> None:
     log_to_stderr()
     config = uvicorn.Config(
         make_app(serving),
-        http=PatientProtocol,
+        http=HeaderTimeoutProtocol,
         ws="none",
         lifespan="on",
         log_config=None,

@@ -22,12 +22,12 @@ class Worker:
     def __init__(self, path: Path, limits: Limits):
         from regard.loading import holds_table, load, load_table
         from regard.serve.answers import routes_of
-        from regard.serve.desk import Desk
+        from regard.serve.asking import AskQueue
 
         self.path, self.limits = path, limits
         self.loaded: Any = load_table(path) if holds_table(path) else load(path)
         self.routes = routes_of(self.loaded)
-        self.desk = Desk(self.loaded)
+        self.asks = AskQueue(self.loaded)
         self.engine = self._engine() if "completions" in self.routes else None
         self._load = Load(0, 0, 0.0)
 
@@ -63,13 +63,13 @@ class Worker:
 
     @property
     def busy(self) -> bool:
-        return self.desk.busy or (self.engine is not None and self.engine.busy)
+        return self.asks.busy or (self.engine is not None and self.engine.busy)
 
     def receive(self, message: Generate | Ask | Cancel) -> None:
         if isinstance(message, Ask):
-            self.desk.submit(message)
+            self.asks.submit(message)
         elif isinstance(message, Cancel):
-            self.desk.cancel(message.id)
+            self.asks.cancel(message.id)
             if self.engine is not None:
                 self.engine.cancel(message.id)
         else:
@@ -77,12 +77,12 @@ class Worker:
             self.engine.submit(message)
 
     def tick(self) -> list[Event]:
-        events = self.desk.tick()
+        events = self.asks.tick()
         if self.engine is not None:
             events += self.engine.tick()
             *events, load = events
         else:
-            load = Load(0, len(self.desk.waiting), 0.0)
+            load = Load(0, len(self.asks.waiting), 0.0)
         if load != self._load:
             events.append(load)
             self._load = load

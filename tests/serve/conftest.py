@@ -17,8 +17,10 @@ from tests.helpers import wait_until
 from tests.tables.conftest import write_tiny_reader
 from tests.view.runs import save_small, save_tables
 
-TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
-LIMITS = Limits(rows=3, queue=4, context=200, max_tokens=150, piece=16, inputs=32, body=2**20)
+TEMPLATE = """{% for m in messages %}<{{ m.role }}>{{ m.content }}
+{% endfor %}
+{% if add_generation_prompt %}<assistant>{% endif %}"""
+LIMITS = Limits(rows=3, queue=4, context=200, max_tokens=150, chunk=16, inputs=32, body=2**20)
 
 
 @pytest.fixture(scope="session")

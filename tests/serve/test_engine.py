@@ -66,7 +66,7 @@ def alone(model, prompt: str, count: int = 12, stop: tuple[str, ...] = ()) -> st
 @pytest.mark.parametrize("name", MODELS)
 def test_requests_that_join_and_leave_are_answered_as_alone(name):
     model = build(MODELS[name])
-    engine = Engine(model, TOKENIZER, Limits(rows=3, piece=7))
+    engine = Engine(model, TOKENIZER, Limits(rows=3, chunk=7))
     arrivals = {step: job(step, prompt, max_tokens=4 + 3 * step) for step, prompt in enumerate(PROMPTS)}
     events = run(engine, arrivals=arrivals)
     for step, prompt in enumerate(PROMPTS):
@@ -102,7 +102,7 @@ def test_a_prompt_that_begins_like_an_earlier_one_is_read_from_there():
 def test_scores_of_prompt_and_continuation_are_those_of_the_model():
     model = build(MODELS["gpt"])
     prompt = PROMPTS[1]
-    engine = Engine(model, TOKENIZER, Limits(piece=5))
+    engine = Engine(model, TOKENIZER, Limits(chunk=5))
     events = run(engine, job(1, prompt, max_tokens=3, logprobs=2, echo=True))
     pieces = [event for event in events if isinstance(event, Piece)]
     assert "".join(piece.text for piece in pieces) == prompt + alone(model, prompt, 3)

@@ -217,9 +217,9 @@ def test_what_is_wrong_is_refused_with_a_reason(web: Web, name: str) -> None:
 
 
 def test_bodies_that_are_no_requests(web: Web) -> None:
-    send = lambda data, kind="application/json": web.client.post(
-        "/v1/completions", content=data, headers={"Content-Type": kind}
-    )
+    def send(data: bytes, kind: str = "application/json"):
+        return web.client.post("/v1/completions", content=data, headers={"Content-Type": kind})
+
     head = b'{"model": "gpt", "prompt": "x", "temperature": '
     for data in (
         b"{",

@@ -1,4 +1,4 @@
-"""Two pages, in the viewer's look and without anything from elsewhere: one to try a model, one that lists the routes."""
+"""Two pages in the viewer's look, with nothing from elsewhere: one to try a model, one that lists the routes."""
 
 from pathlib import Path
 from typing import Any

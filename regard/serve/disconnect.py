@@ -13,17 +13,17 @@ from regard.serve.errors import ApiError
 T = TypeVar("T")
 
 
-class GoneError(Exception):
+class ClientDisconnectError(Exception):
     """The client has closed its connection."""
 
 
-async def or_gone(receive: Callable[[], Awaitable[Any]], work: Coroutine[Any, Any, T]) -> T:
+async def or_disconnect(receive: Callable[[], Awaitable[Any]], work: Coroutine[Any, Any, T]) -> T:
     """The result of the work, unless the client goes away first."""
-    gone, task = asyncio.ensure_future(_until_gone(receive)), asyncio.ensure_future(work)
+    gone, task = asyncio.ensure_future(_until_disconnect(receive)), asyncio.ensure_future(work)
     try:
         await asyncio.wait((gone, task), return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise GoneError
+            raise ClientDisconnectError
         return await task
     finally:
         for one in (gone, task):
@@ -31,7 +31,7 @@ async def or_gone(receive: Callable[[], Awaitable[Any]], work: Coroutine[Any, An
         await asyncio.gather(gone, task, return_exceptions=True)
 
 
-async def _until_gone(receive: Callable[[], Awaitable[Any]]) -> None:
+async def _until_disconnect(receive: Callable[[], Awaitable[Any]]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -49,9 +49,9 @@ class EventStream(Response):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         went = True
         try:
-            await or_gone(receive, self._send(send))
+            await or_disconnect(receive, self._send(send))
             went = False
-        except (GoneError, OSError):
+        except (ClientDisconnectError, OSError):
             pass
         finally:
             self.finish(went)

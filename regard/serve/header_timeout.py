@@ -12,7 +12,7 @@ SECONDS = 30.0  # for the first line and the headers of a request
 ANSWER = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
-class PatientProtocol(H11Protocol):
+class HeaderTimeoutProtocol(H11Protocol):
     seconds = SECONDS
     _timer: asyncio.TimerHandle | None = None
 

@@ -1,4 +1,4 @@
-"""The desk of a worker: requests that are answered at once wait here, and those alike are answered together."""
+"""Requests that are answered at once wait here, and those alike are answered together."""
 
 import logging
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ TOGETHER = 64  # inputs of several requests that are answered as one
 ALONE = ("attention",)  # routes of one input
 
 
-class Desk:
+class AskQueue:
     def __init__(self, loaded: Any):
         self.loaded = loaded
         self.waiting: FairQueue[Ask] = FairQueue()
