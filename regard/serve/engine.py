@@ -88,7 +88,8 @@ class Engine:
         return prompts
 
     def cancel(self, request: int) -> None:
-        self._remove(request)
+        with torch.inference_mode():
+            self._remove(request)
 
     def tick(self) -> list[Event]:
         """Read some of the prompts, then write a token of every running text; gives what happened."""

@@ -172,6 +172,19 @@ def test_a_cancelled_request_frees_its_place():
     assert not engine._states
 
 
+def test_others_go_on_when_one_of_a_batch_is_cancelled():
+    model = build(MODELS["gpt"])
+    engine = Engine(model, TOKENIZER, Limits())
+    for number, prompt in enumerate(("the cat", "hello", "b")):
+        engine.submit(job(number, prompt, max_tokens=9))
+    events = [*engine.tick(), *engine.tick()]
+    engine.cancel(0)
+    events += run(engine)
+    assert texts(events, 1) == {0: alone(model, "hello", 9)}
+    assert texts(events, 2) == {0: alone(model, "b", 9)}
+    assert len(texts(events, 0)[0]) < 4
+
+
 def test_a_prompt_that_does_not_fit_is_refused_with_both_numbers():
     model = build(GPT(**SMALL, heads=2, position=Learned(12)))
     engine = Engine(model, TOKENIZER, Limits())
