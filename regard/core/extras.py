@@ -13,10 +13,17 @@ GROUPS = {
     "metrics": ("sacrebleu", "rouge_score"),
     "onnx": ("onnx", "onnxscript", "onnxruntime"),
     "plot": ("matplotlib",),
+    "serve": ("fastapi", "uvicorn", "jinja2", "prometheus_client"),
     "view": ("fastapi", "uvicorn"),
 }
 # Where import and package names differ.
-PACKAGES = {"PIL": "pillow", "odf": "odfpy", "python_calamine": "python-calamine", "rouge_score": "rouge-score"}
+PACKAGES = {
+    "PIL": "pillow",
+    "odf": "odfpy",
+    "prometheus_client": "prometheus-client",
+    "python_calamine": "python-calamine",
+    "rouge_score": "rouge-score",
+}
 
 
 def available(group: str) -> bool:
