@@ -2,6 +2,7 @@
 
 from regard.models.bert import BERT, ClassifierHead, MaskedLMHead, NoHead, TokenClassifierHead
 from regard.models.decoder_only import DecoderOnly
+from regard.models.evoformer import Evoformer
 from regard.models.gpt import GPT
 from regard.models.in_context import InContext
 from regard.models.npt import NPT
@@ -12,7 +13,7 @@ from regard.models.rnn_lm import RNNLM
 from regard.models.transformer import Transformer
 from regard.models.vit import ViT
 
-Model = RNN | Transformer | DecoderOnly | GPT | BERT | ViT | NPT | InContext | RNNLM | RNNClassifier
+Model = RNN | Transformer | DecoderOnly | GPT | BERT | ViT | NPT | InContext | RNNLM | RNNClassifier | Evoformer
 FromSource = RNN | Transformer | DecoderOnly  # those that read a source and write a target
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "RNNLM",
     "ClassifierHead",
     "DecoderOnly",
+    "Evoformer",
     "FromSource",
     "InContext",
     "MaskedLMHead",
