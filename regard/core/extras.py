@@ -10,6 +10,7 @@ GROUPS = {
     "images": ("PIL",),
     "metrics": ("sacrebleu", "rouge_score"),
     "plot": ("matplotlib",),
+    "proteins": ("gemmi",),
     "view": ("fastapi", "uvicorn"),
 }
 # Where import and package names differ.

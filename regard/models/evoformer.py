@@ -2,8 +2,8 @@
 
 Cells of the alignment attend along rows (residues of a sequence, with a bias from the table of pairs) and along columns
 (sequences at a residue). The outer-product mean writes what columns have in common into the table, and triangles keep
-the table consistent. It is the trunk of AlphaFold 2 without what follows it: it predicts which residues touch, and
-letters that were masked, but no coordinates.
+the table consistent. It is the trunk of AlphaFold 2 without what follows it: it predicts how far
+residues are apart, and letters that were masked, but no coordinates.
 """
 
 from dataclasses import dataclass
@@ -43,20 +43,21 @@ class Evoformer(ModelConfig):
 
     letters: int = 26  # kinds of cells: letters of all alphabets, the gap and the mask
     features: int = PAIR_FEATURES  # of each pair of residues
+    bins: int = 8  # of the distance between two residues
     width: int = 32  # of a cell
     pair_width: int = 32
-    layers: int = 4
+    layers: int = 3
     heads: int = 4
     attention: Attention = Full()
     triangles: Literal["multiplication", "attention", "both", "none"] = "multiplication"
     along: Literal["both", "rows"] = "both"  # whether sequences attend to each other too, for ablations
     bias: Literal["pairs", "none"] = "pairs"  # of the attention along rows
     window: int = 7  # pairs that a convolution over the table sees in each direction; 0: none
-    outer: int = 12  # width of the two projections whose outer product is taken
+    outer: int = 8  # width of the two projections whose outer product is taken
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        at_least(1, letters=self.letters, features=self.features, outer=self.outer)
+        at_least(1, letters=self.letters, features=self.features, outer=self.outer, bins=self.bins)
         at_least(1, width=self.width, pair_width=self.pair_width, layers=self.layers, heads=self.heads)
         at_most(MANY, layers=self.layers)
         at_most(MAX_WIDTH, width=self.width, pair_width=self.pair_width, outer=self.outer)
@@ -64,7 +65,7 @@ class Evoformer(ModelConfig):
         share(dropout=self.dropout)
         width_per_head(self.width, self.heads)
         width_per_head(self.pair_width, self.heads)
-        if self.window and self.window % 2 == 0 or not 0 <= self.window < 64:
+        if (self.window and self.window % 2 == 0) or not 0 <= self.window < 64:
             raise ConfigError(f"window: must be odd and below 64, or 0, not {self.window}")
         if not self.attention.takes_bias:
             kind = type(self.attention).__name__
@@ -89,7 +90,7 @@ class EvoformerModel(nn.Module):
         self.drop = Dropout(config.dropout)
         self.blocks = nn.ModuleList(EvoformerBlock(config) for _ in range(config.layers))
         self.pair_norm, self.cell_norm = nn.LayerNorm(config.pair_width), nn.LayerNorm(config.width)
-        self.contact_head = Linear(config.pair_width, 1)
+        self.distance_head = Linear(config.pair_width, config.bins)
         self.letter_head = Linear(config.width, config.letters)
         self.profile_scale = nn.Parameter(torch.ones(()))
         init_weights(self)
@@ -105,8 +106,8 @@ class EvoformerModel(nn.Module):
         features: Float[Tensor, "batch residue residue feature"],
         index: Int[Tensor, "batch residue"] | None = None,
         valid: Valid | None = None,
-    ) -> tuple[Float[Tensor, "batch residue residue"], Float[Tensor, "batch sequence residue letter"]]:
-        """Logits of a contact for every pair of residues, and of the letters of every cell.
+    ) -> tuple[Float[Tensor, "batch residue residue bin"], Float[Tensor, "batch sequence residue letter"]]:
+        """Logits of the distance of every pair of residues, in bins, and of the letters of every cell.
 
         `profile` holds the frequencies of letters in each column of the whole alignment, of which `letters` may be a
         sample; `index` numbers the residues where some of the chain are left out.
@@ -115,9 +116,9 @@ class EvoformerModel(nn.Module):
         for block in self.blocks:
             cells, pair = block(cells, pair, valid)
         pair = self.pair_norm(pair)
-        contact: Tensor = self.contact_head((pair + pair.transpose(1, 2)) / 2)[..., 0]
+        distance: Tensor = self.distance_head((pair + pair.transpose(1, 2)) / 2)
         letter: Tensor = self.letter_head(self.cell_norm(cells))
-        return contact, letter + self.profile_scale * (profile + 1e-3).log()[:, None]
+        return distance, letter + self.profile_scale * (profile + 1e-3).log()[:, None]
 
     def _embed(self, letters: Tensor, profile: Tensor, features: Tensor, index: Tensor | None) -> tuple[Cells, Pairs]:
         if index is None:
@@ -163,5 +164,5 @@ class EvoformerBlock(RepeatedBlock):
         cells = cells + self.drop(self.feed(self.feed_norm(cells)))
         pair = pair + self.drop(self.outer(self.outer_norm(cells)))
         for norm, update in zip(self.pair_norms, self.between_pairs, strict=True):
-            pair = pair + self.drop(update(norm(pair), valid))
+            pair = pair + update(norm(pair), valid)
         return cells, pair + self.drop(self.pair_feed(self.pair_feed_norm(pair)))

@@ -1,4 +1,4 @@
-"""Outer-product mean: what the columns of an alignment have in common becomes a table of pairs (Jumper et al., 2021)."""
+"""Outer-product mean: what two columns of an alignment have in common becomes a pair (Jumper et al., 2021)."""
 
 from collections.abc import Callable
 

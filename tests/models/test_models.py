@@ -81,7 +81,7 @@ def test_answers_have_their_shape(config):
     elif isinstance(config, InContext):
         assert shapes == [(3, 23 - 15, 3)]
     elif isinstance(config, Evoformer):
-        assert shapes == [(3, 23, 23), (3, 5, 23, config.letters)]
+        assert shapes == [(3, 23, 23, config.bins), (3, 5, 23, config.letters)]
     else:
         assert shapes == [(3, 23 if isinstance(config, GPT | BERT | RNNLM) else 8, VOCAB)]
 

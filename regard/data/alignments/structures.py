@@ -4,6 +4,7 @@ Gemmi is one compiled wheel without dependencies and reads both formats, also co
 C-beta atoms (C-alpha of glycine), RNA between the nearest heavy atoms.
 """
 
+import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,10 +91,10 @@ def _chain(chain: Any, alphabet: Alphabet) -> Chain:
 
     letters, atoms = "", []
     for residue in chain.first_conformer():
-        letter = gemmi.find_tabulated_residue(residue.name).one_letter_code.upper()
-        letter = "U" if alphabet.molecule == "rna" and letter == "T" else letter
-        measured = _measured(residue, alphabet)
-        if letter in alphabet.letters and len(measured):
+        kind = gemmi.find_tabulated_residue(residue.name)
+        right = kind.is_nucleic_acid() if alphabet.molecule == "rna" else kind.is_amino_acid()
+        letter, measured = kind.one_letter_code.upper(), _measured(residue, alphabet)
+        if right and letter in alphabet.letters and len(measured):
             letters, atoms = letters + letter, [*atoms, measured]
     return Chain(chain.name, letters, atoms)
 
@@ -123,24 +124,16 @@ def best_chain(alignment: Alignment, chains: list[Chain], path: Path) -> tuple[C
     return chain, pairs
 
 
-def align(query: str, other: str, gap: float = -2.0, mismatch: float = -1.0) -> list[tuple[int, int]]:
-    """Global alignment with free ends (Needleman & Wunsch, 1970): the pairs of places that stand together."""
-    equal = np.where(np.frombuffer(query.encode(), np.uint8)[:, None] == np.frombuffer(other.encode(), np.uint8), 2, 0)
-    score = np.zeros((len(query) + 1, len(other) + 1))
-    for i in range(1, len(query) + 1):
-        through = score[i - 1, :-1] + np.where(equal[i - 1] > 0, 2.0, mismatch)
-        best = np.maximum(through, score[i - 1, 1:] + (gap if i < len(query) + 1 else 0))
-        for j in range(1, len(other) + 1):
-            score[i, j] = max(best[j - 1], score[i, j - 1] + gap)
-    i = int(score[:, -1].argmax()) if score[:, -1].max() > score[-1].max() else len(query)
-    j = len(other) if i < len(query) else int(score[-1].argmax())
-    pairs = []
-    while i and j:
-        if score[i, j] == score[i - 1, j] + gap:
-            i -= 1
-        elif score[i, j] == score[i, j - 1] + gap:
-            j -= 1
-        else:
-            i, j = i - 1, j - 1
-            pairs.append((i, j))
-    return pairs[::-1]
+def align(query: str, other: str) -> list[tuple[int, int]]:
+    """Global alignment of two sequences: the pairs of places that stand together."""
+    import gemmi
+
+    steps = gemmi.align_string_sequences(list(query), list(other), []).cigar_str()
+    pairs, i, j = [], 0, 0
+    for count, step in re.findall(r"(\d+)([MID])", steps):
+        size = int(count)
+        if step == "M":
+            pairs += [(i + number, j + number) for number in range(size)]
+        i += size * (step in "MI")
+        j += size * (step in "MD")
+    return pairs
