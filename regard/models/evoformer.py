@@ -44,7 +44,7 @@ class Evoformer(ModelConfig):
     letters: int = 26  # kinds of cells: letters of all alphabets, the gap and the mask
     features: int = PAIR_FEATURES  # of each pair of residues
     bins: int = 8  # of the distance between two residues
-    width: int = 32  # of a cell
+    width: int = 16  # of a cell
     pair_width: int = 32
     layers: int = 3
     heads: int = 4
@@ -58,7 +58,8 @@ class Evoformer(ModelConfig):
 
     def __post_init__(self) -> None:
         at_least(1, letters=self.letters, features=self.features, outer=self.outer, bins=self.bins)
-        at_least(1, width=self.width, pair_width=self.pair_width, layers=self.layers, heads=self.heads)
+        at_least(1, width=self.width, layers=self.layers, heads=self.heads)
+        at_least(2, pair_width=self.pair_width)
         at_most(MANY, layers=self.layers)
         at_most(MAX_WIDTH, width=self.width, pair_width=self.pair_width, outer=self.outer)
         at_most(MAX_HEADS, heads=self.heads)
@@ -143,8 +144,8 @@ class EvoformerBlock(RepeatedBlock):
         self.outer = OuterProductMean(width, pair_width, config.outer)
         triangles: list[nn.Module] = []
         if config.triangles in ("multiplication", "both"):
-            triangles.append(TriangleMultiplication(pair_width, pair_width, norm, "outgoing"))
-            triangles.append(TriangleMultiplication(pair_width, pair_width, norm, "incoming"))
+            triangles.append(TriangleMultiplication(pair_width, pair_width // 2, norm, "outgoing"))
+            triangles.append(TriangleMultiplication(pair_width, pair_width // 2, norm, "incoming"))
         if config.triangles in ("attention", "both"):
             triangles.append(TriangleAttention(config.multihead(pair_width), pair_width, "starting"))
             triangles.append(TriangleAttention(config.multihead(pair_width), pair_width, "ending"))

@@ -26,14 +26,14 @@ class TriangleMultiplication(nn.Module):
     def __init__(self, width: int, hidden: int, norm: Norm, edges: Edges):
         super().__init__()
         self.edges = edges
-        self.sides = Linear(width, 2 * hidden)
-        self.side_gates = Linear(width, 2 * hidden)
+        self.sides = Linear(width, 4 * hidden)  # two sides and their gates
         self.gate = Linear(width, width)
         self.norm = norm.build(hidden)
         self.out = Linear(hidden, width)
 
     def forward(self, pair: Pairs, valid: Bool[Tensor, "batch residue"] | None = None) -> Pairs:
-        sides: Tensor = self.side_gates(pair).sigmoid() * self.sides(pair)
+        sides, gates = self.sides(pair).chunk(2, -1)
+        sides = sides * gates.sigmoid()
         if valid is not None:
             sides = sides * (valid[:, :, None] & valid[:, None, :])[..., None]
         left, right = sides.permute(0, 3, 1, 2).chunk(2, 1)

@@ -58,7 +58,8 @@ def test_outer_product_mean():
 @pytest.mark.parametrize("edges", ["outgoing", "incoming"])
 def test_triangle_multiplication(edges):
     part, pair = TriangleMultiplication(WIDTH, 3, LayerNorm(), edges), torch.randn(BATCH, LENGTH, LENGTH, WIDTH)
-    left, right = (part.side_gates(pair).sigmoid() * part.sides(pair)).chunk(2, -1)
+    left, right, left_gate, right_gate = part.sides(pair).split(3, -1)
+    left, right = left * left_gate.sigmoid(), right * right_gate.sigmoid()
     out = part(pair)
     for i in range(LENGTH):
         for j in range(LENGTH):

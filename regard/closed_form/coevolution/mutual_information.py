@@ -16,9 +16,14 @@ SMALLEST = 1e-12  # frequency, whose logarithm is taken
 def mutual_information(counted: Frequencies) -> Float[Tensor, "residue residue"]:
     """A score for each pair of residues: the larger, the more they vary together."""
     mixed = counted.with_pseudocount(1 / (1 + counted.effective / counted.letters))
-    independent = mixed.single[:, :, None, None] * mixed.single[None, None]
-    information = mixed.pair * (mixed.pair.clamp(min=SMALLEST) / independent.clamp(min=SMALLEST)).log()
-    return average_product_correction(information.sum((1, 3)))
+    return average_product_correction(uncorrected(mixed))
+
+
+def uncorrected(counted: Frequencies) -> Float[Tensor, "residue residue"]:
+    """Mutual information in nats."""
+    independent = counted.single[:, :, None, None] * counted.single[None, None]
+    ratio = counted.pair.clamp(min=SMALLEST) / independent.clamp(min=SMALLEST)
+    return (counted.pair * ratio.log()).sum((1, 3))
 
 
 def average_product_correction(scores: Float[Tensor, "residue residue"]) -> Float[Tensor, "residue residue"]:

@@ -64,9 +64,8 @@ def _stored(alignment: Alignment, path: Path) -> Tensor:
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{path}: holds no array `distance` ({one_line(error)})") from None
     if distance.shape != (alignment.length, alignment.length):
-        raise UserError(
-            f"{path}: distance has shape {distance.shape}, and {alignment.name} {alignment.length} residues"
-        )
+        shape = "×".join(map(str, distance.shape))
+        raise UserError(f"{path}: distance is {shape}, and {alignment.name} has {alignment.length} residues")
     return torch.from_numpy(distance)
 
 
