@@ -7,17 +7,21 @@ import torch
 
 from regard.data.alignments.alignment import Alignment
 from regard.data.alignments.alphabet import PROTEIN, RNA, Alphabet
+from regard.data.alignments.formats import read_alignment
 from regard.data.alignments.invented import invent
 
 LENGTH, SEQUENCES = 34, 60
 
 
-def hairpin(length: int = LENGTH) -> torch.Tensor:
-    """Distances of a chain that turns back on itself: residue i touches length - 1 - i."""
+def positions(length: int = LENGTH) -> torch.Tensor:
+    """A chain that turns back on itself: residue i touches length - 1 - i."""
     x = torch.arange(length)
     half = length // 2
-    place = torch.stack([torch.where(x < half, x, length - 1 - x) * 3.5, (x >= half) * 6.0, x * 0.0], 1)
-    return torch.cdist(place, place)
+    return torch.stack([torch.where(x < half, x, length - 1 - x) * 3.5, (x >= half) * 6.0, x * 0.0], 1)
+
+
+def hairpin() -> torch.Tensor:
+    return torch.cdist(positions(), positions())
 
 
 def distances(alphabet: Alphabet) -> torch.Tensor:
@@ -49,3 +53,24 @@ def write_families(folder: Path) -> Path:
         write_family(folder, name, seed=seed)
     write_family(folder, "three", RNA, seed=2)
     return folder
+
+
+NAMES = "ALA CYS ASP GLU PHE GLY HIS ILE LYS LEU MET ASN PRO GLN ARG SER THR VAL TRP TYR"
+THREE = dict(zip(PROTEIN.letters, NAMES.split(), strict=True))  # letters
+
+
+def atom(number: int, name: str, residue: str, place: int, position: tuple[float, float, float]) -> str:
+    """A line of a PDB file."""
+    x, y, z = position
+    place_and_position = f"{place:>4}    {x:8.3f}{y:8.3f}{z:8.3f}"
+    return f"ATOM  {number:>5} {name:<4} {residue} A{place_and_position}  1.00  0.00           C\n"
+
+
+def write_structure(path: Path, alignment: Path) -> None:
+    """The structure that a family was invented from."""
+    letters = read_alignment(alignment).query
+    lines = []
+    for place, (letter, (x, y, z)) in enumerate(zip(letters, positions().tolist(), strict=True), 1):
+        lines.append(atom(2 * place, " CA ", THREE[letter], place, (x, y, z - 1.5)))
+        lines.append(atom(2 * place + 1, " CB ", THREE[letter], place, (x, y, z)))
+    path.write_text("".join(lines) + "END\n")

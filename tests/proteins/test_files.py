@@ -14,7 +14,7 @@ from regard.data.alignments.alignment import encode
 from regard.data.alignments.families import read_families, read_family
 from regard.data.alignments.formats import read_alignment
 from regard.data.alignments.structures import align, distances_for, read_chains
-from tests.proteins.make import rows_of, write_families
+from tests.proteins.make import atom, rows_of, write_families
 
 ROWS = ["MKVLAW", "MR-LAW", "MKI--W"]
 FASTA = ">a first\nMKV\nLAW\n>b\nMR-LAW\n>c\nMKI--W\n"
@@ -96,12 +96,6 @@ def test_families_have_their_structure_beside_them(tmp_path: Path):
     (tmp_path / "none").mkdir()
     with pytest.raises(UserError, match="has no alignments"):
         read_families([str(tmp_path / "none")])
-
-
-def atom(number: int, name: str, residue: str, place: int, position: tuple[float, float, float]) -> str:
-    x, y, z = position
-    place_and_position = f"{place:>4}    {x:8.3f}{y:8.3f}{z:8.3f}"
-    return f"ATOM  {number:>5} {name:<4} {residue} A{place_and_position}  1.00  0.00           C\n"
 
 
 def write_pdb(path: Path) -> None:
