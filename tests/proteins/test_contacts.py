@@ -111,11 +111,11 @@ def test_a_resumed_run_is_the_same_as_one_that_was_never_stopped(run: Path, tmp_
 
 def test_every_pair_of_a_long_chain_is_read_together():
     seen = torch.zeros(50, 50, dtype=torch.bool)
-    for index in stretches(50, longest=16):
+    for index in stretches(50, max_length=16):
         assert len(index) <= 16
         seen[index[:, None], index] = True
     assert seen.all()
-    assert [len(index) for index in stretches(16, longest=16)] == [16]
+    assert [len(index) for index in stretches(16, max_length=16)] == [16]
 
 
 def test_long_and_deep_alignments_are_read_in_parts_and_it_says_so(monkeypatch: pytest.MonkeyPatch, notes: list[str]):

@@ -79,19 +79,19 @@ class FamilyBatches:
 
     def _crop(self, example: Example, residues: int, generator: torch.Generator, either_way: bool = True) -> Crop:
         """A stretch of the chain, half of the time in reverse, and a sample of the sequences."""
-        encoded, data = example.encoded, self.examples.data
-        length = encoded.letters.shape[1]
+        inputs, data = example.inputs, self.examples.data
+        length = inputs.letters.shape[1]
         start = int(torch.randint(max(1, length - residues + 1), (), generator=generator))
         some = torch.arange(start, min(length, start + residues))
         if either_way and torch.rand((), generator=generator) < 0.5:
             some = some.flip(0)
-        letters = encoded.letters[sample_rows(len(encoded.letters), data.sequences, generator)][:, some]
+        letters = inputs.letters[sample_rows(len(inputs.letters), data.sequences, generator)][:, some]
         hidden = torch.rand(letters.shape, generator=generator) < data.masked
         bins = distance_bins(example.distance[some][:, some], example.separation)
         parts = (
             letters.masked_fill(hidden, MASK),
-            encoded.profile[some],
-            encoded.features[some][:, some].float(),
+            inputs.profile[some],
+            inputs.features[some][:, some].float(),
             bins,
             letters.masked_fill(~hidden, IGNORED),
         )

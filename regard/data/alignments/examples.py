@@ -1,6 +1,6 @@
 """Examples to train on: real families, samples of their sequences, and families invented from their structures.
 
-Each is a function of the seed, the family and a number, and is encoded when it is first needed.
+Each is a function of the seed, the family and a number, and is computed when it is first needed.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError, at_least
 from regard.core.machine import seed_for
-from regard.data.alignments.encoded import MAX_SEQUENCES, Encoded, encode_alignment
 from regard.data.alignments.families import Family
+from regard.data.alignments.inputs import MAX_SEQUENCES, AlignmentInputs, encode_alignment
 from regard.data.alignments.invented import invent
 
 SAMPLES = 2  # of the sequences of a real family: all of them, and fewer
@@ -43,7 +43,7 @@ class AlignmentFamilies:
 
 @dataclass(frozen=True)
 class Example:
-    encoded: Encoded
+    inputs: AlignmentInputs
     distance: Tensor  # half precision, NaN where it is unknown
     contact: float  # ångström
     separation: int
@@ -56,7 +56,7 @@ class Examples:
         self.families, self.data, self.seed = families, data, seed
         self._rna = [number for number, one in enumerate(families) if one.alignment.alphabet.molecule == "rna"]
         self._proteins = [number for number in range(len(families)) if number not in set(self._rna)]
-        self._encoded: dict[tuple[int, int], Example] = {}
+        self._made: dict[tuple[int, int], Example] = {}
 
     def __len__(self) -> int:
         return len(self.families)
@@ -71,9 +71,9 @@ class Examples:
 
     def get(self, family: int, number: int) -> Example:
         key = family, number
-        if key not in self._encoded:
-            self._encoded[key] = self._make(self.families[family], number)
-        return self._encoded[key]
+        if key not in self._made:
+            self._made[key] = self._make(self.families[family], number)
+        return self._made[key]
 
     def _make(self, family: Family, number: int) -> Example:
         seed = (self.seed, family.name, number)
@@ -87,15 +87,15 @@ class Examples:
         elif number:  # from 48 to all, evenly in the logarithm
             least = min(48, alignment.sequences)
             alignment = alignment.sample(int(least * (alignment.sequences / least) ** ratio), *seed)
-        encoded = encode_alignment(alignment.sample(MAX_SEQUENCES, *seed))
-        encoded = replace(encoded, letters=encoded.letters[:512], features=encoded.features.half())
-        return Example(encoded, family.distance.half(), alphabet.contact, alphabet.separation)
+        inputs = encode_alignment(alignment.sample(MAX_SEQUENCES, *seed))
+        inputs = replace(inputs, letters=inputs.letters[:512], features=inputs.features.half())
+        return Example(inputs, family.distance.half(), alphabet.contact, alphabet.separation)
 
 
-def _cut(family: Family, longest: int, generator: torch.Generator) -> Family:
+def _cut(family: Family, max_length: int, generator: torch.Generator) -> Family:
     length = family.alignment.length
-    if length <= longest:
+    if length <= max_length:
         return family
-    start = int(torch.randint(length - longest + 1, (), generator=generator))
-    chosen = torch.arange(start, start + longest)
+    start = int(torch.randint(length - max_length + 1, (), generator=generator))
+    chosen = torch.arange(start, start + max_length)
     return Family(family.alignment.columns(chosen), family.distance[chosen][:, chosen])

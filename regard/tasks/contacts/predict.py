@@ -17,7 +17,7 @@ from regard.core.machine import device_of
 from regard.data.alignments.alignment import Alignment
 from regard.data.alignments.alphabet import MASK
 from regard.data.alignments.batches import EDGES, sample_rows
-from regard.data.alignments.encoded import MAX_SEQUENCES, count, encode_alignment
+from regard.data.alignments.inputs import MAX_SEQUENCES, count, encode_alignment
 
 MAX_LENGTH = 256  # residues that are read at once
 READINGS = 4  # of as many different samples of the sequences
@@ -58,26 +58,26 @@ def predict(model: nn.Module, alignment: Alignment, sequences: int, *, letters: 
     for index in stretches(alignment.length):
         part = alignment.columns(index)
         counted = count(part)
-        encoded = encode_alignment(part, counted)
-        inputs = (encoded.letters, encoded.profile, encoded.features, index)
+        made = encode_alignment(part, counted)
+        read = (made.letters, made.profile, made.features, index)
         scores = torch.stack(
-            [_contacts(model, *inputs, sequences, part), mutual_information(counted), mean_field(counted)]
+            [_contacts(model, *read, sequences, part), mutual_information(counted), mean_field(counted)]
         )
         rows, columns = index[:, None], index[None, :]
         total[:, rows, columns] += scores
         times[rows, columns] += 1
         if letters:
-            log_letters[index] = _letters(model, *inputs, sequences, part)
+            log_letters[index] = _letters(model, *read, sequences, part)
     contact, information, coupled = total / times
     return Prediction(contact, information, coupled, log_letters if letters else None)
 
 
-def stretches(length: int, longest: int = MAX_LENGTH) -> Iterator[Int[Tensor, " residue"]]:
-    """Index sets of at most `longest` residues that together hold every pair."""
-    if length <= longest:
+def stretches(length: int, max_length: int = MAX_LENGTH) -> Iterator[Int[Tensor, " residue"]]:
+    """Index sets of at most `max_length` residues that together hold every pair."""
+    if length <= max_length:
         yield torch.arange(length)
         return
-    parts = torch.arange(length).chunk(-(-length // (longest // 2)))
+    parts = torch.arange(length).chunk(-(-length // (max_length // 2)))
     for one in range(len(parts)):
         for other in range(one + 1, len(parts)):
             yield torch.cat([parts[one], parts[other]])

@@ -33,7 +33,8 @@ def report_contacts(
     plot: Path | None,
     molecule: Molecule | None,
     weights: Path | None,
-) -> None:
+) -> str:
+    """Writes what is asked for; returns what is to be printed."""
     if out is not None:
         check_written(out)
     if plot is not None:
@@ -47,31 +48,33 @@ def report_contacts(
         )
     prediction: Prediction = run.predict(alignment)
     table = contact_table(alignment, prediction, distance, compare=compare)
-    _put(table, out)
+    printed = [_put(table, out)]
     if distance is not None:
-        print(_precisions(alignment, prediction, distance, compare))
+        printed.append(_precisions(alignment, prediction, distance, compare))
     if plot is not None:
         from regard.tasks.contacts.plot import plot_contacts
 
         plot_contacts(alignment, prediction, distance, plot)
         log.info("wrote %s", plot)
+    return "\n\n".join(text for text in printed if text)
 
 
-def report_variants(path: Path, out: Path | None, weights: Path | None) -> None:
+def report_variants(path: Path, out: Path | None, weights: Path | None) -> str:
     if out is not None:
         check_written(out)
     alignment = read_alignment(path)
     prediction: Prediction = contact_run(weights).predict(alignment, letters=True)
     table = variant_table(alignment, prediction)
-    _put(table if out is not None else table.sort_values("score"), out)
+    return _put(table if out is not None else table.sort_values("score"), out)
 
 
-def _put(table: pd.DataFrame, out: Path | None) -> None:
+def _put(table: pd.DataFrame, out: Path | None) -> str:
+    """Write a table, or return its first rows."""
     if out is None:
-        print(table.head(SHOWN).to_string(index=False))
-        return
+        return table.head(SHOWN).to_string(index=False)
     write_table(table, out)
     log.info("wrote %s", out)
+    return ""
 
 
 def _precisions(alignment: Alignment, prediction: Prediction, distance: Tensor, compare: bool) -> str:

@@ -62,7 +62,7 @@ def contacts(
     """
     from regard.tasks.contacts.report import report_contacts
 
-    report_contacts(alignment, out, structure, compare, plot, molecule, weights)
+    _print(report_contacts(alignment, out, structure, compare, plot, molecule, weights))
 
 
 def variants(alignment: Path, *, out: Path | None = None, weights: Path | None = None) -> None:
@@ -79,7 +79,12 @@ def variants(alignment: Path, *, out: Path | None = None, weights: Path | None =
     """
     from regard.tasks.contacts.report import report_variants
 
-    report_variants(alignment, out, weights)
+    _print(report_variants(alignment, out, weights))
+
+
+def _print(text: str) -> None:
+    if text:
+        print(text)
 
 
 PRETRAIN = {"contacts": pretrain_contacts}

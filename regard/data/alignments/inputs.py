@@ -14,7 +14,7 @@ MAX_SEQUENCES = 5000  # that statistics are taken of: more change little and cos
 
 
 @dataclass(frozen=True)
-class Encoded:
+class AlignmentInputs:
     letters: Int[Tensor, "sequence residue"]  # tokens
     profile: Float[Tensor, "residue token"]
     features: Float[Tensor, "residue residue feature"]
@@ -25,9 +25,11 @@ def count(alignment: Alignment) -> Frequencies:
     return frequencies(alignment.letters, sequence_weights(alignment.letters), alignment.alphabet.size)
 
 
-def encode_alignment(alignment: Alignment, counted: Frequencies | None = None) -> Encoded:
-    counted = counted or count(alignment)
+def encode_alignment(alignment: Alignment, statistics: Frequencies | None = None) -> AlignmentInputs:
+    statistics = statistics or count(alignment)
     alphabet = alignment.alphabet
     profile = torch.zeros(alignment.length, TOKENS)
-    profile[:, alphabet.tokens] = counted.single
-    return Encoded(alphabet.tokens[alignment.letters.long()], profile, pair_features(counted, alphabet.properties))
+    profile[:, alphabet.tokens] = statistics.single
+    return AlignmentInputs(
+        alphabet.tokens[alignment.letters.long()], profile, pair_features(statistics, alphabet.properties)
+    )
