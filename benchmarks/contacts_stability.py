@@ -3,9 +3,9 @@
     python benchmarks/contacts_stability.py --data DATA
     python benchmarks/contacts_stability.py --data DATA --weights runs/contacts
 
-DATA has `proteins` with an alignment (.aln.gz) of each protein and `ddg` with a table of its mutations: the measured change
-and the scores of other methods that read the alignment. No measurement is trained on. Of each method the absolute
-Spearman correlation with the measurements is averaged over the proteins.
+DATA has `proteins` with an alignment (.aln.gz) of each protein and `ddg` with a table of its mutations: the measured
+change and the scores of other methods that read the alignment. No measurement is trained on. Of each method the
+absolute Spearman correlation with the measurements is averaged over the proteins.
 """
 
 import argparse

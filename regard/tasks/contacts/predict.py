@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from regard.closed_form.coevolution import mean_field, mutual_information
 from regard.core.machine import device_of
 from regard.data.alignments.alignment import Alignment
-from regard.data.alignments.alphabet import MASK
+from regard.data.alignments.alphabet import MASK, Alphabet
 from regard.data.alignments.batches import EDGES, sample_rows
-from regard.data.alignments.inputs import MAX_SEQUENCES, count, encode_alignment
+from regard.data.alignments.inputs import MAX_SEQUENCES, AlignmentInputs, count, encode_alignment
 
 MAX_LENGTH = 256  # residues that are read at once
 READINGS = 4  # of as many different samples of the sequences
@@ -59,15 +59,13 @@ def predict(model: nn.Module, alignment: Alignment, sequences: int, *, letters: 
         part = alignment.columns(index)
         counted = count(part)
         made = encode_alignment(part, counted)
-        read = (made.letters, made.profile, made.features, index)
-        scores = torch.stack(
-            [_contacts(model, *read, sequences, part), mutual_information(counted), mean_field(counted)]
-        )
+        read = (model, made, index, sequences, alignment.alphabet)
+        scores = torch.stack([_contacts(*read), mutual_information(counted), mean_field(counted)])
         rows, columns = index[:, None], index[None, :]
         total[:, rows, columns] += scores
         times[rows, columns] += 1
         if letters:
-            log_letters[index] = _letters(model, *read, sequences, part)
+            log_letters[index] = _letters(*read)
     contact, information, coupled = total / times
     return Prediction(contact, information, coupled, log_letters if letters else None)
 
@@ -83,33 +81,30 @@ def stretches(length: int, max_length: int = MAX_LENGTH) -> Iterator[Int[Tensor,
             yield torch.cat([parts[one], parts[other]])
 
 
-def _contacts(
-    model: nn.Module, letters: Tensor, profile: Tensor, features: Tensor, index: Tensor, sequences: int, part: Alignment
-) -> Tensor:
-    """The probability of a contact, as the mean over several samples of the sequences."""
-    near = EDGES.index(part.alphabet.contact) + 1
-    device, result = device_of(model), torch.zeros(len(profile), len(profile))
+def _contacts(model: nn.Module, made: AlignmentInputs, index: Tensor, sequences: int, alphabet: Alphabet) -> Tensor:
+    """The probability of a contact, as the mean over samples of the sequences and both directions of the chain."""
+    near = EDGES.index(alphabet.contact) + 1
+    device, result = device_of(model), torch.zeros(len(index), len(index))
     for number in range(READINGS):
-        rows = sample_rows(len(letters), sequences, torch.Generator().manual_seed(number))
-        inputs = (one[None].to(device) for one in (letters[rows], profile, features, index))
-        distance, _ = model(*inputs)
-        result += distance[0].float().softmax(-1)[..., :near].sum(-1).cpu()
+        letters = made.letters[sample_rows(len(made.letters), sequences, torch.Generator().manual_seed(number))]
+        inputs = [letters, made.profile, made.features, index]
+        if turned := number % 2 == 1:
+            inputs = [letters.flip(1), made.profile.flip(0), made.features.flip(0, 1), (index.max() - index).flip(0)]
+        distance, _ = model(*(one[None].to(device) for one in inputs))
+        contact = distance[0].float().softmax(-1)[..., :near].sum(-1).cpu()
+        result += contact.flip(0, 1) if turned else contact
     return result / READINGS
 
 
-def _letters(
-    model: nn.Module, letters: Tensor, profile: Tensor, features: Tensor, index: Tensor, sequences: int, part: Alignment
-) -> Tensor:
+def _letters(model: nn.Module, made: AlignmentInputs, index: Tensor, sequences: int, alphabet: Alphabet) -> Tensor:
     """Log probabilities of the letters at each residue of the first sequence, while that residue is masked."""
-    device, tokens = device_of(model), part.alphabet.tokens[:-1]
-    rows, result = (
-        sample_rows(len(letters), sequences, torch.Generator().manual_seed(0)),
-        torch.zeros(len(profile), len(tokens)),
-    )
-    for start in range(min(APART, len(profile))):
-        masked = letters[rows].clone()
+    device, tokens = device_of(model), alphabet.tokens[:-1]
+    letters = made.letters[sample_rows(len(made.letters), sequences, torch.Generator().manual_seed(0))]
+    result = torch.zeros(len(index), len(tokens))
+    for start in range(min(APART, len(index))):
+        masked = letters.clone()
         masked[0, start::APART] = MASK
-        inputs = (one[None].to(device) for one in (masked, profile, features, index))
+        inputs = (one[None].to(device) for one in (masked, made.profile, made.features, index))
         _, letter = model(*inputs)
         result[start::APART] = letter[0, 0, start::APART].float().cpu()[:, tokens].log_softmax(-1)
     return result
