@@ -5,9 +5,10 @@
     python benchmarks/contacts.py --data DATA --seeds 1 --depths 16 64 256 1024
 
 DATA has `proteins` and `rna` with an alignment (.aln.gz) and the distances (.npz) of each family, and `index.csv` with
-the set and the cluster of each protein. Only families with an X-ray structure are used. A fold leaves whole clusters
-out (of RNA, whole Rfam families), and nothing of a family that is left out is trained on: neither its sequences nor
-families invented from its structure. Every finished fold is kept in benchmarks/contacts, and is not made again.
+the set and the cluster of each protein. Only proteins with an X-ray structure are used, and RNA families of more than
+one sequence. A fold leaves whole clusters out (of RNA, whole Rfam families), and nothing of a family that is left out
+is trained on: neither its sequences nor families invented from its structure. Every finished fold is kept in
+benchmarks/contacts, and is not made again.
 """
 
 import argparse
@@ -27,7 +28,7 @@ import torch  # noqa: E402  (the policy must be chosen before)
 
 from regard.data.alignments.batches import FamilyBatches  # noqa: E402
 from regard.data.alignments.examples import Examples  # noqa: E402
-from regard.data.alignments.families import Family, read_family  # noqa: E402
+from regard.data.alignments.families import Family, read_families, read_family  # noqa: E402
 from regard.tasks import Plan  # noqa: E402
 from regard.tasks.contacts.predict import predict  # noqa: E402
 from regard.tasks.contacts.recipe import contact_predictor  # noqa: E402
@@ -63,9 +64,9 @@ def read_members(data: Path) -> list[Member]:
     members = [
         Member(row["id"], row["cluster"], read_family(data / "proteins" / f"{row['id']}.aln.gz")) for row in proteins
     ]
-    for file in sorted((data / "rna").glob("*.aln.gz")):
-        name = file.name.removesuffix(".aln.gz")
-        members.append(Member(name, name.split("_")[0], read_family(file)))
+    for family in read_families([str(data / "rna")]):
+        name = Path(family.name).name.removesuffix(".aln.gz")
+        members.append(Member(name, name.split("_")[0], family))
     return members
 
 

@@ -16,6 +16,10 @@ GAPS = "-."
 SHARE = 0.95  # of the letters are nucleotides: then it is RNA (or DNA, read as RNA)
 
 
+class OneSequenceError(UserError):
+    """A family of one says nothing of what varies together."""
+
+
 @dataclass(frozen=True)
 class Alignment:
     """`letters` are numbers of the alphabet, the gap being the last; the first sequence has no gaps."""
@@ -52,7 +56,9 @@ class Alignment:
 def encode(name: str, rows: Sequence[tuple[str, str]], molecule: Molecule | None = None) -> Alignment:
     """Rows of (label, aligned letters) as an alignment; columns where the first has a gap are dropped."""
     if len(rows) < 2:
-        raise UserError(f"{name}: has {len(rows)} sequence{'s' * (len(rows) != 1)}; contacts need a family of them")
+        raise OneSequenceError(
+            f"{name}: has {len(rows)} sequence{'s' * (len(rows) != 1)}; contacts need a family of them"
+        )
     length = len(rows[0][1])
     for label, row in rows:
         if len(row) != length:

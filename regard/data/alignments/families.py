@@ -1,5 +1,6 @@
 """Families with a known structure: an alignment file and, beside it under the same name, a structure."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +9,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.core.errors import UserError
-from regard.data.alignments.alignment import Alignment
+from regard.data.alignments.alignment import Alignment, OneSequenceError
 from regard.data.alignments.formats import read_alignment
 from regard.data.alignments.structures import SUFFIXES, distances_for
 
 ALIGNMENTS = (".a3m", ".fasta", ".fa", ".sto", ".stockholm", ".aln", ".clustal")
 COMPRESSED = ("", ".gz", ".xz", ".zst")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,17 @@ class Family:
 
 
 def read_families(paths: Sequence[str]) -> list[Family]:
-    """Every family of the files and folders."""
-    files = [file for path in paths for file in _files(Path(path))]
-    return [read_family(file) for file in files]
+    """Every family of the files and folders; of a folder, those of one sequence are left out."""
+    families = []
+    for path in map(Path, paths):
+        for file in _files(path):
+            try:
+                families.append(read_family(file))
+            except OneSequenceError as error:
+                if not path.is_dir():
+                    raise
+                log.info("note: left out: %s", error)
+    return families
 
 
 def read_family(path: Path) -> Family:
