@@ -13,6 +13,7 @@ GROUPS = {
     "metrics": ("sacrebleu", "rouge_score"),
     "onnx": ("onnx", "onnxscript", "onnxruntime"),
     "plot": ("matplotlib",),
+    "proteins": ("gemmi",),
     "serve": ("fastapi", "uvicorn", "jinja2", "prometheus_client"),
     "view": ("fastapi", "uvicorn"),
 }

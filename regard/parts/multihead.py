@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
 from regard.core.shapes import Memory, Stream
-from regard.parts.attention import Attention, Full
+from regard.parts.attention import Attention, Bias, Full
 from regard.parts.cache import KVCache
 from regard.parts.linear import Linear
 from regard.parts.masks import Mask
@@ -69,12 +69,13 @@ class MultiHead(nn.Module):
         position: PositionEncoding | None = None,
         positions: Positions | None = None,
         cache: KVCache | None = None,
+        bias: Bias | None = None,
     ) -> Stream:
+        """A `bias` takes the place of the position encoding's own."""
         q = self._split(self.query(x), self.query_norm)
-        bias = None
         if position is not None and positions is not None:
             q = position.turn(q, positions)
-            bias = position.bias(positions)
+            bias = position.bias(positions) if bias is None else bias
         if memory is not None and cache is not None and cache.length:
             k, v = cache.stored()
         else:
