@@ -30,6 +30,7 @@ from regard.parts.positions import Learned
 from regard.tasks.attention_maps import as_texts
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.classify.answers import text_probabilities
+from regard.tasks.classify.baseline import tfidf_baseline
 from regard.tasks.classify.recording import record_label
 from regard.tasks.columns import training_columns
 from regard.tasks.labels import label_scores
@@ -116,6 +117,7 @@ class Classify(Task):
             tokenizer=tokenizer,
             score=score,
             weights=pretrained.weights if pretrained else {},
+            baseline=lambda: tfidf_baseline(*map(_pairs, rows)),
         )
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
@@ -161,6 +163,10 @@ class Classify(Task):
 
 def _texts(rows: Sequence[Row]) -> list[str]:
     return [row.fields[1] for row in rows]
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return [(row.fields[0], row.fields[1]) for row in rows]
 
 
 def _tokenizer(

@@ -18,6 +18,7 @@ from regard.data.trees.conllu import Parse
 from regard.decode import Sampling
 from regard.models import GPT, RNNLM, Model
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
+from regard.tasks.lm.baseline import ngram_baseline
 from regard.tasks.lm.generate import generate
 from regard.tasks.lm.recording import record_continuation
 from regard.tasks.lm.sample import continuation_sample
@@ -75,6 +76,7 @@ class LanguageModel(Task):
             score=score,
             keep=tokens.keep,
             sample=continuation_sample(tokenizer, valid, task.length or plan.data.length),
+            baseline=lambda: ngram_baseline(tokens.train, valid, tokenizer.vocab),
         )
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
