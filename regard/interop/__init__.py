@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import nn
 
-from regard.core.errors import UserError
+from regard.core.errors import ConfigError, UserError
 from regard.core.files import read_json
 from regard.interop.folder import has_file
 from regard.interop.pixels import read_pixels, write_pixels
@@ -76,6 +76,12 @@ def export_huggingface(run: Exportable, out: Path) -> str:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: already exists; choose a new folder")
     tokenizer, settings = run.path / TOKENIZER, vars(run.task) if run.task is not None else {}
+    if settings.get("ngrams") is not None:
+        command = "regard train classify --model BERT --model.head ClassifierHead --task.ngrams null"
+        raise ConfigError(
+            f"{run.path}: has an n-gram model beside the network, which no Hugging Face folder holds; "
+            f"`{command}` makes one that can be written"
+        )
     extra = dict(run.extra)
     if settings.get("labels"):
         extra["id2label"] = dict(enumerate(settings["labels"]))

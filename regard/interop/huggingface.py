@@ -151,7 +151,11 @@ def _how(config: Any) -> str:
         options = "--model GPT --model.position Rotary --model.norm RMSNorm --model.feed SwiGLU --model.bias false"
         return f"; `regard train lm {options}` makes one that can be written"
     if isinstance(config, BERT):
-        task = "classify --model BERT --model.head ClassifierHead" if _labels(config) else "fill --model BERT"
+        task = (
+            "classify --model BERT --model.head ClassifierHead --task.ngrams null"
+            if _labels(config)
+            else "fill --model BERT"
+        )
         return f"; `regard train {task}` makes one that can be written"
     if isinstance(config, ViT):
         options = "--model ViT --model.image 0 --model.patch 0 --model.channels 0"  # 0: as the images are

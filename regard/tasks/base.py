@@ -68,6 +68,8 @@ class Prepared:
     sample: Sample | None = None  # of what the model produces, logged beside each validation loss
     weights: Mapping[str, Tensor] = field(default_factory=dict)  # to start from; others are initialised at random
     baseline: Measure = no_baseline  # a simple method on the same validation data
+    calibrate: Callable[["Run"], Any] | None = None  # the task with what is fitted on the validation data at the end
+    refit: Callable[[], object] = lambda: None  # after scoring: fit what takes seconds again, on all the data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +122,10 @@ class Task(Config, ABC):
     @abstractmethod
     def evaluate(self, run: "Run", files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         """Scores on files in the form that training took, with what exactly was counted."""
+
+    def read_extra(self, path: Path) -> Mapping[str, Any]:
+        """What a run folder holds for this task beside the model, read when a run is loaded."""
+        return {}
 
     # Viewing
 

@@ -87,12 +87,16 @@ def _finish(plan: Plan, ready: Prepared, report: Report, folder: RunFolder) -> N
     if report.stopped_by:
         return
     best = report.progress.best
+    if ready.calibrate is not None:
+        plan = replace(plan, task=ready.calibrate(load_run(folder.path)))
+        folder.write_config(describe(plan, folder.path))
     scores = ready.score(load_run(folder.path), math.nan if best is None else best)
     line = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
     log.info("%s: %s (see %s there)", folder.path, line, CARD)
     baseline = measure_baseline(ready.baseline, scores)
     beside = {} if baseline is None else {f"baseline_{baseline.score}": baseline.value}
     folder.log(step=report.progress.step, **scores, **beside)
+    ready.refit()
     write_text(folder.path / CARD, card(plan, report, scores, folder.path, baseline))
 
 
@@ -102,7 +106,11 @@ def card(plan: Plan, report: Report, scores: Scores, out: Path, baseline: Baseli
     lines = [f"# {type(plan.model).__name__}, {type(plan.task).__name__}", ""]
     lines += [f"- {name}: {value:.4f}" for name, value in scores.items()]
     lines += [] if baseline is None else [f"- baseline: {baseline}"]
-    lines.append(f"- best validation loss: {progress.best}, at step {progress.best_step:,} of {progress.step:,}")
+    if progress.best_error is None:
+        lines.append(f"- best validation loss: {progress.best}, at step {progress.best_step:,} of {progress.step:,}")
+    else:
+        step = f"the weights of step {progress.best_step:,} of {progress.step:,}"
+        lines.append(f"- fewest validation errors: {progress.best_error:.4f}, by {step}; lowest loss {progress.best}")
     lines.append(f"- data: {plan.data}")
     if plan.init:
         lines.append(f"- started from: {plan.init}")

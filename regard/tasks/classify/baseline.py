@@ -46,7 +46,6 @@ def sample_texts(rows: Sequence[LabelledText]) -> list[LabelledText]:
 
 def _predict(train: Sequence[LabelledText], texts: Sequence[str]) -> list[str] | None:
     """The label of each text; None where the training texts hold no word or only one label."""
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline, make_union
@@ -59,7 +58,7 @@ def _predict(train: Sequence[LabelledText], texts: Sequence[str]) -> list[str] |
         LogisticRegression(C=10.0, max_iter=200),
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")  # few texts for many labels; too few iterations for the last digits
         try:
             model.fit([text for _, text in train], [label for label, _ in train])
         except ValueError:  # an empty vocabulary, or a single label
