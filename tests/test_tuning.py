@@ -163,10 +163,8 @@ def test_a_classifier_can_be_tuned_to_other_labels(encoder: Path, files: Path, t
     with plan.task.prepare(plan, Workspace(tmp_path / "new")) as ready:
         start = ready.weights
     was = load_run(first).model.state_dict()
-    head = {name for name in start if name.startswith("head.")}
-    assert all(torch.equal(start[name], was[name]) for name in start.keys() - head)
-    assert head == {"head.label.weight", "head.label.bias"}, "which begins at zero, beside the n-gram model"
-    assert not any(start[name].any() for name in head)
+    assert all(torch.equal(start[name], was[name]) for name in start)
+    assert not any("head" in name for name in start)
 
 
 def test_another_librarys_bert_can_be_tuned(files: Path, tmp_path: Path):

@@ -1,5 +1,6 @@
 """The n-gram model beside the network of a text classifier, and how the two are mixed."""
 
+import io
 import json
 import random
 from pathlib import Path
@@ -186,3 +187,21 @@ def test_a_damaged_file_is_named_and_an_export_is_refused(run: Path, tmp_path: P
     with pytest.raises(UserError, match=r"ngrams.safetensors: is missing"):
         load_run(run)
     (run / NGRAMS).write_bytes(content)
+
+
+def test_words_are_credited_with_what_leaving_them_out_costs(
+    run: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    loaded = load_run(run)
+    [one] = loaded.attribute(["a lovely  day"])
+    assert one.label == "good"
+    assert [word for word, _ in one.words] == ["a", "lovely", "day"]
+    probabilities = loaded.label_probabilities(["a lovely  day", "a   day"])[1][:, 1]
+    assert one.words[1][1] == pytest.approx(float(probabilities[0].log() - probabilities[1].log()), abs=1e-5)
+    assert max(one.words, key=lambda word: word[1])[0] == "lovely"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"an awful plot\n\n")))
+    assert regard("classify", run, "--words") == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first["label"] == "bad"
+    assert max(first["words"], key=lambda word: word[1])[0] == "awful"
+    assert second["words"] == []

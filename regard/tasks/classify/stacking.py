@@ -1,15 +1,13 @@
-"""Stacking: the network's scores are added to those of the n-gram model, so training starts where that model ends."""
+"""Stacking: the network's scores are added to those of the n-gram model (Wolpert, 1992)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.core.model import ModelConfig
 from regard.data.text.files import Row
 from regard.tasks.classify.ngram_fit import Choice, Labels, fit_ngrams, refit_ngrams
 from regard.tasks.classify.ngram_model import NgramModel, Ngrams
@@ -41,13 +39,6 @@ def stack_ngrams(
     fitted = fit_ngrams(train, known, len(labels), settings)
     everything = ([*train, *valid], np.concatenate([known, other])) if refit else None
     return Stacked(fitted.model, fitted.choice, fitted.unseen, fitted.model.log_probabilities(valid), everything)
-
-
-def zero_head(model: ModelConfig) -> dict[str, Tensor]:
-    """Weights of a label layer whose scores are all zero."""
-    with torch.device("meta"):
-        names = {name: tensor.shape for name, tensor in model.build().state_dict().items()}
-    return {name: torch.zeros(shape) for name, shape in names.items() if name.startswith("head.label.")}
 
 
 def _texts_and_labels(rows: Sequence[Row], labels: Sequence[str]) -> tuple[list[str], Labels]:

@@ -32,11 +32,12 @@ from regard.store import NGRAMS
 from regard.tasks.attention_maps import as_texts
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.classify.answers import text_scores
+from regard.tasks.classify.attribution import Attribution, attribute_label
 from regard.tasks.classify.baseline import tfidf_baseline
 from regard.tasks.classify.mixture import Mixture, fit_mixture
 from regard.tasks.classify.ngram_model import Ngrams, load_ngrams
 from regard.tasks.classify.recording import record_label
-from regard.tasks.classify.stacking import stack_ngrams, zero_head
+from regard.tasks.classify.stacking import stack_ngrams
 from regard.tasks.columns import training_columns
 from regard.tasks.labels import label_scores
 from regard.tasks.pretrained import Pretrained, read_pretrained
@@ -59,7 +60,7 @@ class Classify(Task):
     data: ClassVar[tuple[type, ...]] = (LabelFiles,)
     verb: ClassVar[str] = "classify"
     next_command: ClassVar[str] = "regard classify {} < LINES.txt"
-    named: ClassVar[tuple[str, ...]] = ("classify", "label_probabilities")
+    named: ClassVar[tuple[str, ...]] = ("classify", "label_probabilities", "attribute")
     eval_options: ClassVar[tuple[str, ...]] = ("trees", "columns")
 
     def __post_init__(self) -> None:
@@ -131,7 +132,6 @@ class Classify(Task):
 
         model = with_vocab(replace(plan.model, head=replace(plan.model.head, labels=len(task.labels))), tokenizer)
         stacked = stack_ngrams(task.ngrams, rows, task.labels, refit=not data.valid)
-        weights = {**(pretrained.weights if pretrained else {}), **({} if stacked is None else zero_head(model))}
         priors = (None, None) if stacked is None else (stacked.train, stacked.valid)
         return Prepared(
             task=task,
@@ -143,7 +143,7 @@ class Classify(Task):
             tokenizer=tokenizer,
             score=score,
             keep=lambda: None if stacked is None else stacked.model.save(workspace.out / NGRAMS),
-            weights=weights,
+            weights=pretrained.weights if pretrained else {},
             baseline=lambda: tfidf_baseline(*map(_pairs, rows)),
             calibrate=calibrate,
             refit=lambda: None if stacked is None else stacked.refit(workspace.out / NGRAMS),
@@ -163,6 +163,13 @@ class Classify(Task):
         """The labels, and the probability of each for each text."""
         check_list(texts)
         return self.labels, self.mixture.mix(*self._both_scores(run, as_texts(texts, run.path), trees)).softmax(-1)
+
+    def attribute(self, run: Run, texts: Sequence[str]) -> list[Attribution]:
+        """The label of each text, and how much each word contributes to it: its effect when it is left out."""
+        check_list(texts)
+        return [
+            attribute_label(text, self.labels, lambda some: self.label_probabilities(run, some)[1]) for text in texts
+        ]
 
     def _both_scores(self, run: Run, texts: Sequence[str], trees: Trees | None) -> tuple[Tensor, Tensor | None]:
         """The scores of the network, and those of the n-gram model."""
