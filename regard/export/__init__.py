@@ -1,6 +1,6 @@
 """Runs in the formats of other programs: `Format` is the table of them, one module each.
 
-    export(regard.load("runs/lm"), ONNX(), Path("lm-onnx"))
+export(regard.load("runs/lm"), ONNX(), Path("lm-onnx"))
 """
 
 from pathlib import Path

@@ -47,7 +47,9 @@ def write_graph(graph: "Graph", file: Path) -> None:
     from regard.export.onnx_operators import TRANSLATIONS
 
     program = trace(graph)
-    size = sum(each.numel() * each.element_size() for each in (*program.state_dict.values(), *program.constants.values()))
+    size = sum(
+        each.numel() * each.element_size() for each in (*program.state_dict.values(), *program.constants.values())
+    )
     try:
         with _quiet():
             converted = torch.onnx.export(

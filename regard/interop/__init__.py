@@ -95,7 +95,7 @@ def export_huggingface(run: Exportable, out: Path) -> str:
         raise UserError(f"{out}: already exists; choose a new folder")
     tokenizer, settings = run.path / TOKENIZER, vars(run.task) if run.task is not None else {}
     if settings.get("ngrams") is not None:
-        command = "regard train classify --model BERT --model.head ClassifierHead --task.ngrams null"
+        command = "regard train classify --recipe portable"
         raise ConfigError(
             f"{run.path}: has an n-gram model beside the network, which no Hugging Face folder holds; "
             f"`{command}` makes one that can be written"

@@ -44,7 +44,9 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     return run_of(SHAPES[request.param], tmp_path / "run")
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 0.0), ("float16", 1e-3), ("bfloat16", 5e-3), ("q8_0", 1e-2)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float32", 0.0), ("float16", 1e-3), ("bfloat16", 5e-3), ("q8_0", 1e-2)]
+)
 def test_the_file_holds_the_weights(dtype, tolerance, tmp_path):
     run = run_of(SHAPES["qwen3"], tmp_path / "run")
     export(run, GGUF(dtype=dtype), tmp_path / "model.gguf")

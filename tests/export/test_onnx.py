@@ -37,7 +37,9 @@ def test_onnxruntime_answers_as_the_run_does(recipe, tmp_path):
     out = tmp_path / "onnx"
     regard.export.export(run, regard.export.ONNX(), out)
     script = runpy.run_path(str(out / "predict.py"))
-    inputs = [*map(str, sorted((tmp_path / "photos").rglob("*.png")))] if recipe == "image" else INPUTS.get(recipe, TEXTS)
+    inputs = (
+        [*map(str, sorted((tmp_path / "photos").rglob("*.png")))] if recipe == "image" else INPUTS.get(recipe, TEXTS)
+    )
     more = {"max_tokens": 8} if "max_tokens" in script["SETTINGS"] else {}
     assert script["predict"](inputs, **more) == answers(run, recipe, inputs)
     if "probabilities" in script:

@@ -66,7 +66,9 @@ def test_any_batch_and_length(name):
             inputs = given(graph, sizes)
             with torch.no_grad():
                 ours, theirs = graph.module(*inputs), program(*inputs)
-            close(theirs, ours) if isinstance(ours, torch.Tensor) else [close(*pair) for pair in zip(theirs, ours, strict=True)]
+            close(theirs, ours) if isinstance(ours, torch.Tensor) else [
+                close(*pair) for pair in zip(theirs, ours, strict=True)
+            ]
 
 
 def test_steps_with_a_cache_are_one_pass():

@@ -102,7 +102,9 @@ def check_exportable(estimator: Any) -> None:
             raise ConfigError(f"mode {estimator.mode!r} has no graph; {REFIT}")
         for one in ensemble.predictors:
             if not isinstance(one, InContextPredictor):
-                raise ConfigError(f"mode {estimator.mode!r} trained a {type(one).__name__}, which has no graph; {REFIT}")
+                raise ConfigError(
+                    f"mode {estimator.mode!r} trained a {type(one).__name__}, which has no graph; {REFIT}"
+                )
             if any(one.is_local(number) for number in range(len(one.members))):
                 rows = len(one.table.values)
                 raise ConfigError(f"{rows:,} rows are too many for one context; `regard distil` makes a smaller model")

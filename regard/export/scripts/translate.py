@@ -23,7 +23,9 @@ def run(session: onnxruntime.InferenceSession, feeds: dict[str, np.ndarray]) -> 
     """Outputs by name; what is present after one step is the past of the next."""
     wanted = {each.name: feeds[each.name] for each in session.get_inputs()}
     found = dict(zip((each.name for each in session.get_outputs()), session.run(None, wanted)))
-    return {name.replace("present", "past_key_values" if name.count(".") > 1 else "past"): x for name, x in found.items()}
+    return {
+        name.replace("present", "past_key_values" if name.count(".") > 1 else "past"): x for name, x in found.items()
+    }
 
 
 def predict(texts: list[str], max_tokens: int = SETTINGS["max_tokens"]) -> list[str]:
