@@ -8,7 +8,7 @@ from regard.core.errors import MANY, ConfigError, at_least, at_most, share
 from regard.core.model import ModelConfig
 from regard.core.shapes import Labels, Tokens, Valid
 from regard.core.sizes import MAX_WIDTH
-from regard.models.bert import ClassifierHead
+from regard.models.heads import ClassifierHead
 from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
 from regard.parts.init import init_weights

@@ -20,9 +20,10 @@ class LayerNorm(NormConfig):
     """Mean to zero, deviation to one, then a learned gain and shift (Ba et al., 2016)."""
 
     eps: float = 1e-5
+    bias: bool = True  # the learned shift
 
     def build(self, width: int) -> nn.Module:
-        return nn.LayerNorm(width, eps=self.eps)
+        return nn.LayerNorm(width, eps=self.eps, bias=self.bias)
 
 
 @dataclass(frozen=True)
@@ -59,3 +60,10 @@ class NoNorm(NormConfig):
 
 
 Norm = LayerNorm | RMSNorm | NoNorm
+
+
+@dataclass(frozen=True)
+class AcrossHeads(Config):
+    """A norm over all heads together, where a norm of queries and keys is usually inside each head."""
+
+    norm: Norm = RMSNorm()

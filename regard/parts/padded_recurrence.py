@@ -4,7 +4,7 @@ A packed sequence has a shape that depends on the data, and torch's own cells ar
 of the trace has tokens. Here one step is traced; at padding it keeps the state as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -46,7 +46,7 @@ def _scan(step: Step, init: list[Tensor], x: Tensor, shown: Tensor, *, reverse: 
     return states.transpose(0, 1), list(last)
 
 
-def _step(weights: list[Tensor], parts: int) -> Step:
+def _step(weights: Sequence[Tensor], parts: int) -> Step:
     """One token of a layer in one direction; gates are in torch's order."""
     by_input, by_state, *biases = weights
     input_bias, state_bias = biases or (None, None)

@@ -10,6 +10,7 @@ from typing import Literal
 from regard.core.errors import ConfigError
 from regard.models import BERT, GPT, ClassifierHead, Transformer, ViT
 from regard.parts import GELU, LayerNorm, Learned, PostNorm, ReLU, RMSNorm, Rotary, Sinusoid, SwiGLU
+from regard.tasks.classify.task import Classify
 from regard.tasks.plan import Plan
 
 Recipe = Literal["default", "portable"]
@@ -18,10 +19,10 @@ LENGTH = 512  # positions of an encoder
 
 def portable(plan: Plan) -> Plan:
     """The plan with a model that other libraries know."""
-    model, sizes = (
-        plan.model,
-        {name: getattr(plan.model, name, None) for name in ("width", "layers", "heads", "dropout")},
-    )
+    model = plan.model
+    sizes = {name: getattr(model, name, None) for name in ("width", "layers", "heads", "dropout")}
+    if isinstance(plan.task, Classify):  # nobody else has its n-gram model
+        plan = replace(plan, task=replace(plan.task, ngrams=None))
     if isinstance(model, GPT):  # a Llama
         return replace(
             plan, model=GPT(position=Rotary(), norm=RMSNorm(), feed=SwiGLU(), bias=False, tied=False, **sizes)

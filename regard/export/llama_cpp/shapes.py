@@ -1,7 +1,7 @@
 """The architectures of llama.cpp that a GPT of regard can be: Llama, Qwen2, Qwen3 and GPT-2, by its parts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ from regard.core.errors import ConfigError
 from regard.models import GPT
 from regard.parts import Full, LayerNorm, Learned, PreNorm, RMSNorm, Rotary, SwiGLU
 from regard.parts.feed import TanhGELU
-from regard.parts.positions.rotary import LinearScaling, Llama3Scaling
+from regard.parts.positions.rope_scaling import LinearScaling, Llama3Scaling
 
 HOW = "`regard train lm --recipe portable` makes a model that has one"
 PARTS = {  # ours to theirs, inside a block
@@ -26,6 +26,10 @@ PARTS = {  # ours to theirs, inside a block
     "feed.gate": "ffn_gate",
     "feed.up": "ffn_up",
     "feed.down": "ffn_down",
+}
+WRITTEN = {  # settings that a shape writes or checks; all others must have their default
+    *("vocab", "width", "layers", "heads", "kv_heads", "head_size", "tied", "dropout", "init", "attention", "wiring"),
+    *("position", "norm", "feed", "query_norm", "bias", "query_bias", "feed_bias"),
 }
 WHOLE = {
     "embedding.table.weight": "token_embd.weight",
@@ -89,7 +93,7 @@ class Shape:
             size = config.head_size or config.width // config.heads
             assert isinstance(config.position, Rotary)
             rates = 1 / config.position.base ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
-            named["rope_freqs.weight"] = rates / scaling.slow(rates)
+            named["rope_freqs.weight"] = rates / scaling.slow(rates, length=0)
         return named
 
 
@@ -105,15 +109,17 @@ def _interleaved(tensor: Tensor, heads: int) -> Tensor:
 
 def shape_of(config: GPT) -> Shape:
     """The architecture of a model; a part that none has is named."""
-    for name in ("bigram", "logit_softcap", "embedding_skip", "alternate"):
-        if getattr(config, name) is not None:
-            raise ConfigError(f"model.{name}: {getattr(config, name)} has no counterpart in GGUF; {HOW}")
+    _expect(config, **{field.name: field.default for field in fields(config) if field.name not in WRITTEN})
     _expect(config, attention=Full(), wiring=PreNorm())
     if isinstance(config.position, Learned):
         _expect(config, norm=LayerNorm, feed=TanhGELU, query_norm=None, bias=True, query_bias=(None, True))
         _expect(config, feed_bias=(None, True), kv_heads=(None, config.heads))
         return Shape("gpt2", fused=True)
     _expect(config, position=Rotary, norm=RMSNorm, feed=SwiGLU, bias=False, feed_bias=(None, False))
+    rotary = config.position
+    assert isinstance(rotary, Rotary)
+    if rotary.fraction != 1 or not isinstance(rotary.scaling, LinearScaling | Llama3Scaling | None):
+        raise ConfigError(f"model.position: {rotary} has no counterpart in GGUF; {HOW}")
     if config.query_norm is not None:
         _expect(config, query_norm=config.norm, query_bias=(None, False))
         return Shape("qwen3")
