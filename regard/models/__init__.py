@@ -1,9 +1,10 @@
 """The models, each a short composition of parts. `Model` is their table: the config reader and the tests read it."""
 
-from regard.models.bert import BERT, ClassifierHead, MaskedLMHead, NoHead, TokenClassifierHead
+from regard.models.bert import BERT
 from regard.models.decoder_only import DecoderOnly
 from regard.models.evoformer import Evoformer
 from regard.models.gpt import GPT
+from regard.models.heads import ClassifierHead, MaskedLMHead, NoHead, SpanHead, TokenClassifierHead
 from regard.models.in_context import InContext
 from regard.models.npt import NPT
 from regard.models.recurrent_counterpart import recurrent_counterpart
@@ -31,6 +32,7 @@ __all__ = [
     "Model",
     "NoHead",
     "RNNClassifier",
+    "SpanHead",
     "TokenClassifierHead",
     "Transformer",
     "ViT",

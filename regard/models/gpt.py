@@ -11,7 +11,8 @@ from regard.parts.cache import Cache
 from regard.parts.dropout import Dropout
 from regard.parts.embed import BigramEmbedding, TokenEmbedding
 from regard.parts.init import ZeroInit, init_weights
-from regard.parts.masks import Causal, Mask
+from regard.parts.masks import Causal, From, Mask, join
+from regard.parts.norms import Norm
 from regard.parts.positions import Position, Positions, Rotary
 from regard.parts.softcap import Softcap
 from regard.parts.trunk import SequenceTrunk
@@ -24,6 +25,10 @@ class LeftToRight(SequenceTrunk):
     vocab: int = 0  # 0: counted from the data when a run is made
     position: Position = Rotary()
     tied: bool = True  # the head shares the token embedding
+    embed_scale: float = 1.0
+    embed_norm: Norm | None = None  # of the embeddings
+    logit_scale: float = 1.0
+    logit_bias: bool = False
     bigram: BigramEmbedding | None = None  # a vector for each token together with the one before it
     logit_softcap: Softcap | None = None  # a bound on the scores
 
@@ -48,7 +53,15 @@ class GPTModel(WritingModel):
     def __init__(self, config: LeftToRight):
         super().__init__()
         self.config = config
-        self.embedding = TokenEmbedding(config.vocab, config.width, tied=config.tied)
+        self.embedding = TokenEmbedding(
+            config.vocab,
+            config.width,
+            tied=config.tied,
+            scale=config.embed_scale,
+            bias=config.logit_bias,
+            logit_scale=config.logit_scale,
+        )
+        self.embed_norm = nn.Identity() if config.embed_norm is None else config.embed_norm.build(config.width)
         self.bigram = None if config.bigram is None else config.bigram.build(config.vocab, config.width)
         self.drop = Dropout(config.dropout)
         self.decoder = config.stack(causal=True)
@@ -77,12 +90,15 @@ class GPTModel(WritingModel):
         """The final states, for a caller that needs the scores of few of them."""
         start = cache.length if cache else 0
         positions = positions or Positions.counting(tokens.shape[1], start, tokens.device)
+        if cache is not None and cache.starts is not None:  # each row counts from its own first token
+            positions = Positions(positions.index - cache.starts[:, None])
+            mask = join(mask, From(cache.starts))
         x = self.embedding(tokens)
         if self.bigram is not None:
             x = x + self.bigram(tokens, cache.last if cache else None, positions.index)
         if cache is not None:
             cache.last = tokens[:, -1:]
-        x = self.drop(self.decoder.position.embed(x, positions))
+        x = self.drop(self.embed_norm(self.decoder.position.embed(x, positions)))
         mask = Causal() if mask is None else Causal() & mask
         return self.decoder(x, mask, positions, cache=cache)
 
@@ -93,6 +109,11 @@ class GPTModel(WritingModel):
     @property
     def max_positions(self) -> int | None:
         return self.decoder.position.max_length
+
+    @property
+    def joins_texts(self) -> bool:
+        both = (self.config.attention, self.config.alternate)
+        return all(attention is None or attention.shift_invariant for attention in both)
 
     def init_state(self, capacity: int = 64) -> Cache:
         """An empty state for `step`."""

@@ -36,6 +36,7 @@ def fill(folder: Path) -> None:
     rows = [line.replace("\t", ",") for line in ["kind\tmessage", *MOODS * 12]]
     (folder / "train.csv").write_text("".join(f"{row}\n" for row in rows))
     (folder / "new.txt").write_text("what a day\nnever\n")
+    (folder / "keys.txt").write_text("a-key-of-an-example\n")
     documents = [f"{one} {other}\t{one}\n" for one in ENGLISH for other in ENGLISH]
     for name in ("pairs.tsv", "dev.tsv", "test_pairs.tsv"):
         (folder / name).write_text("".join(documents))

@@ -25,35 +25,38 @@ Hashes = UInt64[np.ndarray, " ngram"]
 Rows = Int[np.ndarray, " ngram"]
 
 
-def count_ngrams(texts: Sequence[str]) -> sparse.csr_array:
-    """How often each n-gram occurs in each text: the first half of the buckets counts pieces, the second words."""
+def count_ngrams(texts: Sequence[str], bits: int = BITS, max_characters: int = MAX_CHARACTERS) -> sparse.csr_array:
+    """How often each n-gram occurs in each text: the first half of the buckets counts pieces, the second words.
+
+    There are `2**bits` buckets in each half.
+    """
     parts, some, size = [], [], 0
     for text in texts:
-        some.append(normalise(text))
+        some.append(normalise(text, max_characters))
         size += len(some[-1])
         if size > CHARACTERS_PER_PASS:
-            parts.append(_count(some))
+            parts.append(_count(some, bits))
             some, size = [], 0
     if some or not parts:
-        parts.append(_count(some))
+        parts.append(_count(some, bits))
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
-def normalise(text: str) -> str:
+def normalise(text: str, max_characters: int = MAX_CHARACTERS) -> str:
     """The text as it is compared: its first characters, composed and without case."""
-    return unicodedata.normalize("NFC", text[:MAX_CHARACTERS].casefold())
+    return unicodedata.normalize("NFC", text[:max_characters].casefold())
 
 
-def _count(texts: Sequence[str]) -> sparse.csr_array:
+def _count(texts: Sequence[str], bits: int) -> sparse.csr_array:
     letters = np.frombuffer("".join(f" {text} " for text in texts).encode("utf-32-le", "surrogatepass"), np.uint32)
     row = np.repeat(np.arange(len(texts)), [len(text) + 2 for text in texts])
     space, word = _character_kinds(letters)
     letters = np.where(space, _SPACE, letters).astype(np.uint64)
     hashes, rows = zip(*_pieces(letters, row, space), strict=True)
     words, word_rows = _word_ngrams(letters, row, space, word)
-    buckets = np.concatenate([_bucket(np.concatenate(hashes)), BUCKETS + _bucket(words)])
+    buckets = np.concatenate([_bucket(np.concatenate(hashes), bits), (1 << bits) + _bucket(words, bits)])
     counts = sparse.coo_array(
-        (np.ones(len(buckets), np.float32), (np.concatenate([*rows, word_rows]), buckets)), (len(texts), 2 * BUCKETS)
+        (np.ones(len(buckets), np.float32), (np.concatenate([*rows, word_rows]), buckets)), (len(texts), 2 << bits)
     )
     return sparse.csr_array(counts)
 
@@ -102,5 +105,5 @@ def _mix(hashes: UInt64[np.ndarray, " *any"]) -> UInt64[np.ndarray, " *any"]:
     return mixed ^ (mixed >> np.uint64(29))
 
 
-def _bucket(hashes: Hashes) -> Rows:
-    return (_mix(hashes) * _MIX >> np.uint64(64 - BITS)).astype(np.int64)
+def _bucket(hashes: Hashes, bits: int) -> Rows:
+    return (_mix(hashes) * _MIX >> np.uint64(64 - bits)).astype(np.int64)
