@@ -3,6 +3,7 @@
 export(regard.load("runs/lm"), ONNX(), Path("lm-onnx"))
 """
 
+from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
@@ -35,8 +36,9 @@ def named_format(name: str, **options: object) -> Format:
     if name not in kinds:
         raise ConfigError(f"--to {name}: is no format; {did_you_mean(name, kinds)}")
     chosen = {key: value for key, value in options.items() if value is not None}
+    options_of = {one: {each.name for each in fields(kind)} for one, kind in kinds.items()}  # type: ignore[arg-type]
     for key in chosen:
-        if key not in kinds[name].__dataclass_fields__:
-            takes = [other for other, kind in kinds.items() if key in kind.__dataclass_fields__]
+        if key not in options_of[name]:
+            takes = [one for one, known in options_of.items() if key in known]
             raise ConfigError(f"--{key}: is an option of --to {' and '.join(takes)}, not of {name}")
     return kinds[name](**chosen)  # type: ignore[return-value]

@@ -47,7 +47,7 @@ class HTML(ExportFormat):
                 f"--to html: a model that does {kind} has no page; language models, images and tables have"
             )
         if kind == "generate":
-            settings["tokenizer"] = _tokenizer(subject.require_tokenizer("a page could not read text"))  # type: ignore[union-attr]
+            settings["tokenizer"] = _tokenizer(subject.require_tokenizer("a page could not read text"))
         data = self._runtime()
         [graph] = graphs_of(subject)
         with tempfile.TemporaryDirectory() as folder:

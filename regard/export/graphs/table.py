@@ -129,7 +129,7 @@ def describe_table(estimator: Any) -> dict[str, Any]:
 
 
 def _targets(estimator: Any) -> list[dict[str, Any]]:
-    classes: Sequence[Any] = [None] * len(estimator.predictors_)
+    classes: Any = [None] * len(estimator.predictors_)
     if isinstance(estimator, NPTClassifier):
         classes = estimator.classes_ if estimator.multi_output_ else [estimator.classes_]
     targets = []

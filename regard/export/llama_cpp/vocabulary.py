@@ -49,7 +49,7 @@ def _types(tokenizer: Tokenizer, vocab: int) -> list[int]:
     from gguf import TokenType
 
     special, added = set(tokenizer.special), set(tokenizer.engine.get_added_tokens_decoder())
-    types = []
+    types: list[int] = []
     for number in range(vocab):
         piece = tokenizer.engine.id_to_token(number)
         if piece is None:
