@@ -118,7 +118,7 @@ class KVBuffer:
             selected = selected.clone()  # it moves within the same memory
         start = max(0, by)
         self._room[: self.rows, :start] = 0  # hidden, yet multiplied by a weight of zero: it must be a number
-        self._room[: self.rows, start : start + kept.shape[1]] = kept
+        self._room[: self.rows, start : start + selected.shape[1]] = selected
 
     def join(self, other: "KVBuffer", other_length: int, length: int) -> None:
         rows = self.rows + other.rows
