@@ -8,13 +8,19 @@ from regard.core.imports import uncollected
 from regard.store import COLUMNS, read_config
 
 if TYPE_CHECKING:
+    import torch
+
     from regard.tables.persist.load import Estimator
 
 
-def load(path: str | Path) -> Any:
+def load(
+    path: str | Path, *, dtype: "str | torch.dtype | None" = None, device: "str | torch.device | None" = None
+) -> Any:
     """A `Run`, or the estimator of a fitted table, ready to use.
 
-    `path` is a run folder of `regard train` or `regard fit`, or a Hugging Face folder.
+    `path` is a run folder of `regard train` or `regard fit`, a Hugging Face folder, or the name of a model in the local
+    Hugging Face cache, such as "org/name"; nothing is downloaded. `dtype` is the precision of the weights in memory,
+    such as "bfloat16": None for float32, "auto" for that of a Hugging Face file.
     """
     if holds_table(path):
         with uncollected():
@@ -23,7 +29,7 @@ def load(path: str | Path) -> Any:
         return load_fitted(Path(path))
     from regard.tasks.run import load_run
 
-    return load_run(path)
+    return load_run(path, dtype=dtype, device=device)
 
 
 def holds_table(path: str | Path) -> bool:

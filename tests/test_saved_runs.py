@@ -12,7 +12,7 @@ import regard as library
 from regard.core import tensors
 from regard.core.errors import UserError
 from regard.models import BERT, GPT
-from regard.models.bert import ClassifierHead
+from regard.models.heads import ClassifierHead
 from regard.parts.positions import Learned
 from regard.store import CONFIG, WEIGHTS, read_config
 from regard.tasks import Classify, LanguageModel, MaskedLM, save_run

@@ -7,9 +7,13 @@ from regard.core.errors import UserError
 # The groups of pyproject.toml and the modules that they bring.
 GROUPS = {
     "files": ("python_calamine", "openpyxl", "odf", "duckdb"),
+    "forecast": ("holidays",),
     "images": ("PIL",),
+    "gguf": ("gguf",),
     "metrics": ("sacrebleu", "rouge_score"),
+    "onnx": ("onnx", "onnxscript", "onnxruntime"),
     "plot": ("matplotlib",),
+    "proteins": ("gemmi",),
     "serve": ("fastapi", "uvicorn", "jinja2", "prometheus_client"),
     "view": ("fastapi", "uvicorn"),
 }

@@ -26,7 +26,14 @@ def save_in_folder(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    """Each in memory of its own: blocks that share their weights are written as if they did not."""
+    plain: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, tensor in tensors.items():
+        whole = tensor.detach().cpu().contiguous()
+        plain[name] = whole.clone() if whole.numel() and whole.data_ptr() in seen else whole
+        seen.add(whole.data_ptr())
+    return plain
 
 
 def _write(path: Path, plain: dict[str, Tensor], metadata: dict[str, str] | None) -> None:

@@ -1,14 +1,17 @@
 """Other libraries' folders, in and out."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import torch
 from torch import nn
 
-from regard.core.errors import UserError
+from regard.core.errors import ConfigError, UserError
 from regard.core.files import read_json
-from regard.interop.folder import has_file
+from regard.interop.folder import FLOATS, has_file
+from regard.interop.hub import locate
 from regard.interop.pixels import read_pixels, write_pixels
 from regard.interop.tokenizer import read_tokenizer
 from regard.models import Model, ViT
@@ -16,7 +19,7 @@ from regard.store import CONFIG, TOKENIZER
 from regard.store.loaded import Loaded, load_model
 from regard.text import Tokenizer
 
-__all__ = ["Exportable", "export_huggingface", "load", "read_folder"]
+__all__ = ["Exportable", "export_huggingface", "load", "precision", "read_folder"]
 
 
 @runtime_checkable
@@ -45,18 +48,33 @@ def load(path: str | Path) -> Loaded:
     return load_model(path) if (path / CONFIG).exists() else read_folder(path)
 
 
-def read_folder(path: Path) -> Loaded:
-    """The model of another library's folder."""
+def read_folder(path: Path, dtype: str | torch.dtype | None = None) -> Loaded:
+    """The model of another library's folder, or of that name in the Hugging Face cache.
+
+    `dtype` is the precision of the weights in memory: None for float32, "auto" for that of the file.
+    """
+    path = locate(path)
     if has_file(path, "config.json"):
         from regard.interop import huggingface
 
-        imported = huggingface.read(path)
+        imported = huggingface.read(path, precision(dtype))
         tokenizer, lacking = _tokenizer(path, imported.config)
         pixels = {"pixels": read_pixels(path, imported.config)} if isinstance(imported.config, ViT) else {}
         return Loaded(path, imported.config, imported.model, tokenizer, {**imported.extra, **lacking, **pixels})
     if not path.is_dir():
         raise UserError(f"{path}: {'is a file, and no' if path.exists() else 'there is no such'} folder")
     raise UserError(f"{path}: is neither a run folder ({CONFIG}) nor a Hugging Face folder (config.json)")
+
+
+def precision(dtype: str | torch.dtype | None) -> torch.dtype | None:
+    """The dtype of that name; None for "auto", as stored."""
+    if dtype == "auto":
+        return None
+    wanted = getattr(torch, dtype, None) if isinstance(dtype, str) else dtype or torch.float32
+    if wanted not in FLOATS:
+        names = ", ".join(str(kind).removeprefix("torch.") for kind in FLOATS)
+        raise ConfigError(f"dtype: must be auto, {names}, not {dtype}")
+    return wanted
 
 
 def _tokenizer(path: Path, config: Model) -> tuple[Tokenizer | None, dict[str, str]]:
@@ -76,12 +94,29 @@ def export_huggingface(run: Exportable, out: Path) -> str:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: already exists; choose a new folder")
     tokenizer, settings = run.path / TOKENIZER, vars(run.task) if run.task is not None else {}
+    if settings.get("ngrams") is not None:
+        command = "regard train classify --recipe portable"
+        raise ConfigError(
+            f"{run.path}: has an n-gram model beside the network, which no Hugging Face folder holds; "
+            f"`{command}` makes one that can be written"
+        )
     extra = dict(run.extra)
     if settings.get("labels"):
         extra["id2label"] = dict(enumerate(settings["labels"]))
     if "max_length" in settings:
         extra["longest"] = settings["max_length"]
-    huggingface.write(run.config, run.model, out, tokenizer if tokenizer.exists() else None, extra)
+    model = _calibrated(run.model, settings["mixture"].network) if "mixture" in settings else run.model
+    huggingface.write(run.config, model, out, tokenizer if tokenizer.exists() else None, extra)
     if isinstance(run.config, ViT) and "mean" in settings:
         write_pixels(out, run.config, settings)
     return str(read_json(out / "config.json")["architectures"][0])
+
+
+@torch.no_grad()
+def _calibrated(model: nn.Module, scale: float) -> nn.Module:
+    """The model with the temperature of its probabilities in the label layer."""
+    model = deepcopy(model)
+    for name, weight in model.named_parameters():
+        if name.startswith("head.label."):
+            weight.mul_(scale)
+    return model

@@ -1,7 +1,8 @@
 """A family of models: what its config.json says in our words, its mapping table, and the way back."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import UnionType
 from typing import Any
 
 import torch
@@ -12,7 +13,8 @@ from regard.interop.settings import Settings
 from regard.interop.table import Table
 from regard.parts.attention import Full
 from regard.parts.experts import Feed
-from regard.parts.feed import GELU, GeGLU, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
+from regard.parts.feed import GELU, ExactGeGLU, GeGLU, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
+from regard.parts.norms import LayerNorm
 from regard.parts.trunk import Trunk
 
 
@@ -27,6 +29,7 @@ class Family:
     heads: tuple[str, ...] = ()  # how names outside the trunk begin
     rename: Callable[[str], str] = str  # older names to those of the table
     settings: Callable[[Any], dict[str, Any]] | None = None  # our config to config.json; None: read only
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # what a key means where the file does not have it
 
 
 PLAIN: dict[str, type[Any]] = {
@@ -35,6 +38,7 @@ PLAIN: dict[str, type[Any]] = {
 }  # fmt: skip
 GATED: dict[str, type[Any]] = {
     "silu": SwiGLU, "swish": SwiGLU, "gelu_new": GeGLU, "gelu_pytorch_tanh": GeGLU, "gelu_fast": GeGLU,
+    "gelu": ExactGeGLU,
 }  # fmt: skip
 
 
@@ -56,7 +60,7 @@ def expect(config: Trunk, family: str, wanted: Mapping[str, Any]) -> None:
     """Every part is of the kind, or has the value, that a family is made of; else one line that names the part."""
     for part, want in wanted.items():
         have = getattr(config, part)
-        if not (isinstance(have, want) if isinstance(want, type) else have == want):
+        if not (isinstance(have, want) if isinstance(want, type | UnionType) else have == want):
             raise ConfigError(f"{part}: {have} cannot be stored in a Hugging Face {family} folder")
 
 
@@ -68,6 +72,10 @@ def expect_plain_heads(config: Trunk, family: str, *, grouped: bool = False) -> 
         raise ConfigError(
             f"heads: {config.heads} of size {size} do not add up to width {config.width}, as {family} requires"
         )
+    if isinstance(config.attention, Full) and config.attention.softcap is not None:
+        raise ConfigError(f"attention.softcap: {config.attention.softcap} cannot be stored in this Hugging Face family")
+    if isinstance(config.norm, LayerNorm) and not config.norm.bias:
+        raise ConfigError(f"norm.bias: false cannot be stored in a Hugging Face {family} folder")
     scale = config.attention.scale if isinstance(config.attention, Full) else None
     if scale is not None and scale != size**-0.5:
         raise ConfigError(f"attention.scale: {scale} cannot be stored in a Hugging Face {family} folder")

@@ -1,10 +1,12 @@
 """Somebody else's folder: its files are read only where they claim to be, and nothing in them is ever run.
 
-A file must lie in the folder under a plain name; JSON is bounded; a pickle is opened by torch's `weights_only` reader
-or not at all. Shapes are known before any tensor is read, so a model is built only when its weights are there.
+A file must lie in the folder under a plain name, or in the blobs that a snapshot of the Hugging Face cache links to;
+JSON is bounded; a pickle is opened by torch's `weights_only` reader or not at all. Shapes are known before any tensor
+is read, so a model is built only when its weights are there.
 """
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,7 +22,10 @@ from torch import Tensor
 from regard.core.errors import UserError
 
 LARGEST_JSON = 16 * 2**20  # bytes; the labels of ImageNet-21k take two of them
-SINGLE, INDEX, PICKLED = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
+SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+PICKLED, PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+VARIANT = re.compile(r"(model|pytorch_model)\.([A-Za-z0-9_]+)\.(safetensors|bin)")  # model.fp16.safetensors
+INDEX_VARIANT = re.compile(r"(model\.safetensors|pytorch_model\.bin)\.index\.([A-Za-z0-9_]+)\.json")
 MAX_TENSORS = 2**15  # in a folder; a model of 512 layers has half as many
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
@@ -40,11 +45,18 @@ def file_in(folder: Path, name: str) -> Path:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError):
         raise UserError(f"{path}: is a broken link") from None
-    if not real.is_relative_to(folder.resolve()):
+    if not real.is_relative_to(folder.resolve()) and not _in_cache(folder, real):
         raise UserError(f"{path}: is a link out of the folder: refused; copy the file itself into the folder")
     if not real.is_file():
         raise UserError(f"{path}: is not a file")
     return real
+
+
+def _in_cache(folder: Path, real: Path) -> bool:
+    """Whether a file is a blob of the model whose snapshot the folder is: models--org--name/snapshots/<commit>."""
+    snapshot = folder.resolve()
+    model = snapshot.parent.parent
+    return snapshot.parent.name == "snapshots" and model.name.startswith("models--") and real.parent == model / "blobs"
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
@@ -113,26 +125,42 @@ class Weights:
 
 @contextmanager
 def open_weights(folder: Path) -> Iterator[Weights]:
-    """safetensors, whole or in shards; else a pickle of tensors only."""
+    """safetensors, whole or in shards; else a pickle of tensors only; else the only variant, such as fp16."""
+    name = next((name for name in (SINGLE, INDEX, PICKLED, PICKLED_INDEX) if has_file(folder, name)), None)
+    name = name or _variant(folder)
+    if name is None:
+        raise UserError(f"{folder}: holds no weights ({SINGLE}, {INDEX}, {PICKLED} or {PICKLED_INDEX})")
     with ExitStack() as stack:
-        if has_file(folder, SINGLE):
-            yield _open_shards([file_in(folder, SINGLE)], stack)
-        elif has_file(folder, INDEX):
-            yield _open_indexed(folder, stack)
-        elif has_file(folder, PICKLED):
-            yield _open_pickle(file_in(folder, PICKLED))
-        else:
-            raise UserError(f"{folder}: holds no weights ({SINGLE}, {INDEX} or {PICKLED})")
+        names = _shards(folder, name) if name.endswith(".json") else {name: ()}
+        paths = [file_in(folder, shard) for shard in sorted(names)]
+        pickled = name.startswith(PICKLED.removesuffix(".bin"))
+        weights = _open_pickles(paths) if pickled else _open_shards(paths, stack)
+        if lost := [tensor for tensors in names.values() for tensor in tensors if tensor not in weights]:
+            raise UserError(f"{folder / name}: no shard holds {listed(lost)}")
+        yield weights
 
 
-def _open_indexed(folder: Path, stack: ExitStack) -> Weights:
-    index = read_json(folder, INDEX).get("weight_map")
+def _variant(folder: Path) -> str | None:
+    """The weights of a folder that has them in one other precision only, as `variant=` saves them."""
+    if not folder.is_dir():
+        return None
+    names = sorted(path.name for path in folder.iterdir())
+    found = [name for name in names if VARIANT.fullmatch(name) or INDEX_VARIANT.fullmatch(name)]
+    found = [name for name in found if name.startswith("model.")] or found  # safetensors before pickles
+    if len(found) > 1:
+        raise UserError(f"{folder}: holds several variants of its weights ({listed(found)}); keep one, as {SINGLE}")
+    return found[0] if found else None
+
+
+def _shards(folder: Path, name: str) -> dict[str, list[str]]:
+    """The files that an index names, each with its tensors."""
+    index = read_json(folder, name).get("weight_map")
     if not isinstance(index, dict) or not all(isinstance(shard, str) for shard in index.values()):
-        raise UserError(f"{folder / INDEX}: weight_map must map tensor names to files")
-    weights = _open_shards([file_in(folder, shard) for shard in sorted(set(index.values()))], stack)
-    if lost := [name for name in index if name not in weights]:
-        raise UserError(f"{folder / INDEX}: no shard holds {listed(lost)}")
-    return weights
+        raise UserError(f"{folder / name}: weight_map must map tensor names to files")
+    shards: dict[str, list[str]] = {}
+    for tensor, shard in index.items():
+        shards.setdefault(shard, []).append(tensor)
+    return shards
 
 
 def _open_shards(paths: list[Path], stack: ExitStack) -> Weights:
@@ -152,7 +180,21 @@ def _open_shards(paths: list[Path], stack: ExitStack) -> Weights:
     return Weights(stored)
 
 
-def _open_pickle(path: Path) -> Weights:
+def _open_pickles(paths: list[Path]) -> Weights:
+    stored: dict[str, Stored] = {}
+    for path in paths:
+        for name, tensor in _open_pickle(path).items():
+            if name in stored:
+                raise UserError(f"{path}: {shown(name)} is in {stored[name].path.name} too")
+            stored[name] = Stored(tuple(tensor.shape), path, partial(_same, tensor))
+    return Weights(stored)
+
+
+def _same(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+def _open_pickle(path: Path) -> dict[str, Tensor]:
     try:
         with warnings.catch_warnings():  # about odd pickles, of which the error below says enough
             warnings.simplefilter("ignore")
@@ -163,9 +205,7 @@ def _open_pickle(path: Path) -> Weights:
     named = isinstance(tensors, dict) and all(isinstance(name, str) for name in tensors)
     if not named or not all(isinstance(tensor, Tensor) for tensor in tensors.values()):
         raise UserError(f"{path}: holds more than named tensors; ask for safetensors")
-    return Weights(
-        {name: Stored(tuple(t.shape), path, partial(tensors.__getitem__, name)) for name, t in tensors.items()}
-    )
+    return dict(tensors)
 
 
 def one_line(error: Exception) -> str:

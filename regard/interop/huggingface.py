@@ -5,8 +5,9 @@ write(imported.config, imported.model, Path("copy"), imported.tokenizer, importe
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,23 @@ from torch import nn
 
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import atomic_file, write_text
-from regard.interop.families import FAMILIES
+from regard.interop.families import FAMILIES, UNREADABLE
 from regard.interop.family import Family
 from regard.interop.folder import SINGLE, Weights, file_in, has_file, open_weights, read_json, shown
 from regard.interop.settings import LENGTH, TOKENS, Settings
 from regard.interop.special import copy_tokenizer
 from regard.interop.table import adopt, canonical, check, collect, fill, fitting
-from regard.models import BERT, GPT, ClassifierHead, ViT
+from regard.models import BERT, GPT, ClassifierHead, TokenClassifierHead, ViT
 from regard.parts.norms import RMSNorm
 from regard.parts.positions import Learned, Rotary
+
+PACKED = ("quantization_config", "compression_config", "auto_map")  # packed weights, code of one's own
+CHANGED = ("is_decoder", "add_cross_attention")  # an encoder made to write, a decoder made to look aside
+UNWRITTEN = {  # settings for which the families that are written have no key
+    "alternate_layers", "alternate_position", "bigram", "distinct_layers", "embed_norm", "embed_scale", "embed_width",
+    "embedding_skip", "logit_bias", "logit_scale", "logit_softcap", "normed_input", "residual_scale",
+}  # fmt: skip
+CHECKED = {*PACKED, *CHANGED, "pruned_heads", "model_type", "architectures"}
 
 
 @dataclass(frozen=True)
@@ -35,10 +44,16 @@ class Imported:
     extra: Mapping[str, Any] = field(default_factory=dict)  # what the folder says beside: labels, special tokens, ...
 
 
-def read(folder: Path, dtype: torch.dtype = torch.float32) -> Imported:
-    """The model of a folder, ready to answer. Nothing is built before every shape is known to fit."""
-    file = Settings(read_json(folder, "config.json"), str(folder / "config.json"))
+def read(folder: Path, dtype: torch.dtype | None = torch.float32) -> Imported:
+    """The model of a folder, ready to answer; `dtype` None: in the precision that its weights are stored in.
+
+    Nothing is built before every shape is known to fit.
+    """
+    where = str(folder / "config.json")
+    file = Settings(read_json(folder, "config.json"), where)
     family, architecture = _family(file)
+    file = Settings({**family.defaults, **file.data}, where)
+    file.read_keys |= CHECKED
     with open_weights(folder) as stored:
         weights = stored.renamed(canonical(stored, family.prefix, family.heads, family.rename))
         config = _config(file, family, weights, architecture)
@@ -48,10 +63,22 @@ def read(folder: Path, dtype: torch.dtype = torch.float32) -> Imported:
         rows = fitting(table, shapes)
         weights = adopt(weights, table, rows)
         unused = check(folder, table, rows, shapes, weights)
-        model = config.build().to(dtype).eval()
-        fill(model, rows, weights)
+        with default_dtype(dtype or weights.read(next(iter(rows)).theirs).dtype):
+            model = config.build().eval()
+        fill(model, table, rows, weights)
     tokenizer = file_in(folder, "tokenizer.json") if has_file(folder, "tokenizer.json") else None
     return Imported(config, model, tokenizer, _extra(file, family, architecture, config) | {"unused": unused})
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """What is built meanwhile has this precision from the start, so that no copy in float32 is ever in memory."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def write(
@@ -85,13 +112,15 @@ def write(
 
 
 def _family(file: Settings) -> tuple[Family, str]:
+    if isinstance(kind := file.data.get("model_type"), str) and kind in UNREADABLE:
+        raise file.error("model_type", kind, f"is not read: {UNREADABLE[kind]}")
     if "model_type" not in file.data:
         raise ConfigError(f"{file.where}: names no model_type, as every Hugging Face folder does")
     family = file.choice("model_type", FAMILIES, "")
-    for key in ("quantization_config", "compression_config", "auto_map"):  # packed weights, code of one's own
+    for key in PACKED:
         file.only(key, None)
-    for key in ("is_decoder", "add_cross_attention"):  # an encoder made to write, a decoder made to look aside
-        file.only(key, False)
+    for key in CHANGED:
+        file.only(key, False, None)
     file.only("pruned_heads", {}, None)
     named = file.data.get("architectures") or [family.architectures[0]]
     if not isinstance(named, list) or len(named) != 1 or named[0] not in family.architectures:
@@ -129,15 +158,17 @@ def _family_for(config: Any) -> Family:
         kind = type(getattr(config, name, None))
         if not kind.__module__.startswith(("regard.", "builtins")):
             raise ConfigError(f"{name}: {kind.__name__}, a part of your own, cannot be stored in a Hugging Face folder")
+    for name in sorted(UNWRITTEN & {setting.name for setting in fields(config)}):
+        if getattr(config, name) != (usual := type(config).__dataclass_fields__[name].default):
+            where = "model." if isinstance(config, GPT) else ""
+            value = f"{getattr(config, name)} cannot be stored in a Hugging Face folder, only {usual}"
+            raise ConfigError(f"{where}{name}: {value}")
     if isinstance(config, BERT):
         return FAMILIES["bert"]
     if isinstance(config, ViT):
         return FAMILIES["vit"]
     if not isinstance(config, GPT):
         raise ConfigError(f"{type(config).__name__} cannot be written as a Hugging Face folder; GPT, BERT and ViT can")
-    for name in ("bigram", "logit_softcap", "embedding_skip"):
-        if getattr(config, name):
-            raise ConfigError(f"model.{name}: {getattr(config, name)} cannot be stored in a Hugging Face folder")
     if isinstance(config.position, Learned):
         return FAMILIES["gpt2"]
     if isinstance(config.position, Rotary):
@@ -147,16 +178,10 @@ def _family_for(config: Any) -> Family:
 
 def _how(config: Any) -> str:
     """How a run is trained that can be written, for a person whose run cannot."""
-    if isinstance(config, GPT):
-        options = "--model GPT --model.position Rotary --model.norm RMSNorm --model.feed SwiGLU --model.bias false"
-        return f"; `regard train lm {options}` makes one that can be written"
-    if isinstance(config, BERT):
-        task = "classify --model BERT --model.head ClassifierHead" if _labels(config) else "fill --model BERT"
-        return f"; `regard train {task}` makes one that can be written"
-    if isinstance(config, ViT):
-        options = "--model ViT --model.image 0 --model.patch 0 --model.channels 0"  # 0: as the images are
-        return f"; `regard train image {options}` makes one that can be written"
-    return ""
+    task = "lm" if isinstance(config, GPT) else "image" if isinstance(config, ViT) else ""
+    if isinstance(config, BERT) and not isinstance(config.head, TokenClassifierHead):
+        task = "classify" if _labels(config) else "fill"
+    return f"; `regard train {task} --recipe portable` makes one that can be written" if task else ""
 
 
 def _description(config: Any, family: Family, extra: Mapping[str, Any]) -> dict[str, Any]:

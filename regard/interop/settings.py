@@ -20,12 +20,14 @@ VOCAB, LENGTH, LABELS = MAX_VOCAB, MAX_LENGTH, MAX_LABELS
 IGNORED = {
     "_name_or_path", "activation_dropout", "architectures", "attention_dropout", "attention_probs_dropout_prob",
     "attn_pdrop", "chunk_size_feed_forward", "classif_dropout", "classifier_dropout", "decoder_layerdrop", "dtype",
-    "encoder_layerdrop", "encoder_stride", "finetuning_task", "forced_bos_token_id", "forced_eos_token_id",
-    "gradient_checkpointing", "init_std", "initializer_factor", "initializer_range", "label2id", "max_length",
-    "model_type", "n_ctx", "num_beams", "output_attentions", "output_hidden_states", "output_past", "pooler_act",
-    "pooler_output_size", "prefix", "pretraining_tp", "problem_type", "reorder_and_upcast_attn", "resid_pdrop",
-    "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj",
-    "task_specific_params", "tokenizer_class", "torch_dtype", "torchscript", "transformers_version", "use_cache",
+    "embd_pdrop", "embedding_dropout", "encoder_layerdrop", "encoder_stride", "finetuning_task",
+    "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "hidden_dropout", "init_std",
+    "initializer_factor", "initializer_range", "label2id", "layerdrop", "max_length", "model_type", "n_ctx",
+    "num_beams", "output_attentions", "output_hidden_states", "output_past", "output_router_logits", "pooler_act",
+    "pooler_output_size", "prefix", "pretraining_tp", "problem_type", "reorder_and_upcast_attn", "resid_dropout",
+    "resid_pdrop", "residual_dropout", "router_aux_loss_coef", "router_jitter_noise", "summary_activation",
+    "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj", "task_specific_params",
+    "tokenizer_class", "torch_dtype", "torchscript", "transformers_version", "use_cache",
 }  # fmt: skip
 
 TOKENS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
@@ -93,6 +95,9 @@ class Settings:
             return [f"LABEL_{number}" for number in range(count)]
         if not isinstance(names, dict) or not 1 <= len(names) <= LABELS:
             raise self.error("id2label", names, "must lead from numbers to names")
+        count = self.data.get("num_labels")
+        if count is not None and count != len(names):  # transformers believes the number, and the names are stale
+            return [f"LABEL_{number}" for number in range(self.integer("num_labels", 2, LABELS))]
         ordered = [names.get(str(number)) for number in range(len(names))]
         if not all(isinstance(name, str) for name in ordered):
             raise self.error("id2label", names, f"must name each of 0 to {len(names) - 1}")

@@ -41,6 +41,55 @@ def fused_by_head(heads: int) -> Change:
     )
 
 
+PLUS_ONE = Change(  # their gain is counted from one
+    lambda t: (t.float() + 1,), lambda parts: parts[0] - 1
+)
+HALVES = Change(lambda t: t.chunk(2), lambda parts: torch.cat(parts))
+LAST_HALVES = Change(lambda t: t.chunk(2, -1), lambda parts: torch.cat(parts, -1))
+
+
+def split(*sizes: int) -> Change:
+    """Several matrices one above the other."""
+    return Change(lambda t: t.split(sizes), lambda parts: torch.cat(parts))
+
+
+def without_first(rows: int) -> Change:
+    """A table whose first rows no text ever asks for."""
+    return Change(
+        lambda t: (t[rows:],), lambda parts: torch.cat([parts[0].new_zeros(rows, *parts[0].shape[1:]), parts[0]])
+    )
+
+
+def repeated(times: int) -> Change:
+    """One tensor of theirs that several of our blocks share."""
+    return Change(lambda t: (t,) * times, lambda parts: parts[0])
+
+
+def neighbours_to_halves(heads: int, size: int, turning: int) -> Change:
+    """Rotary positions that turn neighbours, where ours turn halves: the rows of each head in another order."""
+    even = [*range(0, turning, 2), *range(1, turning, 2), *range(turning, size)]
+    back = sorted(range(size), key=even.__getitem__)
+
+    def ordered(t: Tensor, order: list[int]) -> Tensor:
+        return t.unflatten(0, (heads, size))[:, order].flatten(0, 1)
+
+    return Change(lambda t: (ordered(t, even),), lambda parts: ordered(parts[0], back))
+
+
+def fused_by_group(groups: int, heads: int, size: int) -> Change:
+    """The queries of a group of heads, then the key and the value that they share, group by group."""
+    each = heads // groups
+
+    def ours(t: Tensor) -> Tensors:
+        parts = t.unflatten(0, (groups, each + 2, size)).split((each, 1, 1), 1)
+        return tuple(part.flatten(0, 2) for part in parts)
+
+    def theirs(parts: Tensors) -> Tensor:
+        return torch.cat([part.unflatten(0, (groups, -1, size)) for part in parts], 1).flatten(0, 2)
+
+    return Change(ours, theirs)
+
+
 def patches(channels: int, patch: int) -> Change:
     """Their convolution over patches is our matrix."""
     return Change(lambda t: (t.flatten(1),), lambda parts: parts[0].unflatten(1, (channels, patch, patch)))
@@ -56,9 +105,14 @@ class Row:
         return Row(self.theirs.format(layer), tuple(name.format(layer) for name in self.ours), self.change)
 
 
-def both(theirs: str, ours: str) -> list[Row]:
+def both(theirs: str, ours: str, change: Change = SAME) -> list[Row]:
     """Weight and bias under the same name."""
-    return [Row(f"{theirs}.{kind}", (f"{ours}.{kind}",)) for kind in ("weight", "bias")]
+    return [Row(f"{theirs}.{kind}", (f"{ours}.{kind}",), change) for kind in ("weight", "bias")]
+
+
+def fused(theirs: str, ours: tuple[str, ...], change: Change = FUSED) -> list[Row]:
+    """Weight and bias of several of our layers, which are one of theirs."""
+    return [Row(f"{theirs}.{kind}", tuple(f"{name}.{kind}" for name in ours), change) for kind in ("weight", "bias")]
 
 
 @dataclass(frozen=True)
@@ -67,6 +121,7 @@ class Table:
     tied: Mapping[str, str] = field(default_factory=dict)  # a copy, and the tensor that it must equal
     buffers: tuple[str, ...] = ()  # what their code computes again: not read
     unused: tuple[str, ...] = ()  # what our model has no part for, and answers the same without
+    constants: Mapping[str, float] = field(default_factory=dict)  # what of ours theirs does not have: always this value
 
 
 def fitting(table: Table, ours: Mapping[str, Tensor]) -> list[Row]:
@@ -74,7 +129,9 @@ def fitting(table: Table, ours: Mapping[str, Tensor]) -> list[Row]:
     layers = 1 + max((int(n) for name in ours for n in re.findall(r"^(?:en|de)coder\.(\d+)\.", name)), default=0)
     numbered = [row.at(n) for row in table.rows for n in (range(layers) if "{}" in row.theirs else [0])]
     rows = [row for row in numbered if all(name in ours for name in row.ours)]
-    if unmatched := sorted(set(ours) - {name for row in rows for name in row.ours}):
+    constant = _any_of(*table.constants)
+    matched = {name for row in rows for name in row.ours}
+    if unmatched := sorted(name for name in set(ours) - matched if not constant.fullmatch(name)):
         raise ConfigError(f"{listed(unmatched)}: has no counterpart in the Hugging Face model")
     return rows
 
@@ -114,9 +171,13 @@ def adopt(weights: Weights, table: Table, rows: Iterable[Row]) -> Weights:
 
 
 @torch.no_grad()
-def fill(model: nn.Module, rows: Iterable[Row], weights: Weights) -> None:
+def fill(model: nn.Module, table: Table, rows: Iterable[Row], weights: Weights) -> None:
     """Copy tensor by tensor, so that no second model is ever in memory."""
     ours = model.state_dict()
+    for pattern, value in table.constants.items():
+        constant = _any_of(pattern)
+        for name in (name for name in ours if constant.fullmatch(name)):
+            ours[name].fill_(value)
     for row in rows:
         for name, part in zip(row.ours, row.change.ours(weights.read(row.theirs)), strict=True):
             ours[name].copy_(part)

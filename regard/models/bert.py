@@ -1,91 +1,33 @@
 """BERT: an encoder-only Transformer, which predicts masked tokens or the label of a text (Devlin et al., 2019)."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.core.config import Config
 from regard.core.errors import at_least, at_most
 from regard.core.shapes import Labels, Logits, States, Tokens, Valid
-from regard.core.sizes import MAX_LABELS
-from regard.parts.attention.base import hide
+from regard.core.sizes import MAX_LABELS, MAX_WIDTH
+from regard.models.heads import Classifier, ClassifierHead, Head, MaskedLMHead, MaskedLMTransform
 from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
 from regard.parts.init import init_weights
 from regard.parts.linear import Linear
 from regard.parts.masks import Mask, Padding
-from regard.parts.norms import Norm
 from regard.parts.positions import Learned, Position, Positions
 from regard.parts.trunk import SequenceTrunk
 from regard.parts.wiring import PostNorm, Wiring
 
 
-class HeadConfig(Config):
-    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
-        raise NotImplementedError("abstract: a config builds its head")
-
-
-@dataclass(frozen=True)
-class MaskedLMHead(HeadConfig):
-    """A score for every token of the vocabulary at every position."""
-
-    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
-        return MaskedLMTransform(width, norm)
-
-
-Pooling = Literal["first", "mean", "max"]
-
-
-@dataclass(frozen=True)
-class ClassifierHead(HeadConfig):
-    """A score for every label of the text."""
-
-    labels: int = 0  # 0: counted from the data when a run is made
-    pooling: Pooling = "first"  # of the states: the first token's; or the mean or maximum of all, which learns sooner
-
-    def __post_init__(self) -> None:
-        at_least(0, labels=self.labels)
-        at_most(MAX_LABELS, labels=self.labels)
-
-    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
-        return Classifier(width, self.labels, self.pooling, dropout)
-
-
-@dataclass(frozen=True)
-class TokenClassifierHead(HeadConfig):
-    """A score for every label at every position."""
-
-    labels: int = 0  # 0: counted from the data when a run is made
-
-    def __post_init__(self) -> None:
-        at_least(0, labels=self.labels)
-
-    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
-        at_least(1, labels=self.labels)
-        return nn.Sequential(Dropout(dropout), Linear(width, self.labels))
-
-
-@dataclass(frozen=True)
-class NoHead(HeadConfig):
-    """The states of every token, as they are."""
-
-    def build(self, width: int, norm: Norm, dropout: float) -> nn.Module:
-        return nn.Identity()
-
-
-Head = MaskedLMHead | ClassifierHead | TokenClassifierHead | NoHead
-
-
 @dataclass(frozen=True, kw_only=True)
 class BERT(SequenceTrunk):
     reads_trees = True
+    embeds_text = True
 
     vocab: int = 0  # 0: counted from the data when a run is made
-    segments: int = 2  # kinds of sentence in a pair
+    segments: int = 2  # kinds of sentence in a pair; 0: none are told apart
+    embed_width: int | None = None  # of the embeddings, where a linear layer leads from them to the width
     position: Position = Learned(512)
     wiring: Wiring = PostNorm()
     head: Head = MaskedLMHead()
@@ -93,7 +35,9 @@ class BERT(SequenceTrunk):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(0, vocab=self.vocab)
-        at_least(1, segments=self.segments)
+        at_least(0, segments=self.segments)
+        at_least(1, embed_width=self.embed_width)
+        at_most(MAX_WIDTH, embed_width=self.embed_width)
         at_most(MAX_LABELS, segments=self.segments)
 
     @property
@@ -112,12 +56,14 @@ class BERTModel(nn.Module):
     def __init__(self, config: BERT):
         super().__init__()
         self.config = config
-        self.embedding = TokenEmbedding(config.vocab, config.width, bias=isinstance(config.head, MaskedLMHead))
-        self.segment = nn.Embedding(config.segments, config.width)
-        self.norm = config.norm.build(config.width)
+        width = config.embed_width or config.width
+        self.embedding = TokenEmbedding(config.vocab, width, bias=isinstance(config.head, MaskedLMHead))
+        self.segment = nn.Embedding(config.segments, width) if config.segments else None
+        self.norm = config.norm.build(width)
+        self.widen = nn.Identity() if config.embed_width is None else Linear(width, config.width)
         self.drop = Dropout(config.dropout)
-        self.encoder = config.stack(causal=False)
-        self.head = config.head.build(config.width, config.norm, config.dropout)
+        self.encoder = config.stack(causal=False, embed_width=width)
+        self.head = config.head.build(config.width, config.norm, config.dropout, width)
         init_weights(self, self.encoder.blocks, init=config.init)
 
     def forward(
@@ -145,43 +91,9 @@ class BERTModel(nn.Module):
         positions: Positions | None = None,
     ) -> States:
         positions = positions or Positions.counting(tokens.shape[1], device=tokens.device)
-        segments = torch.zeros_like(tokens) if segments is None else segments
-        x = self.encoder.position.embed(self.embedding(tokens) + self.segment(segments), positions)
+        x = self.embedding(tokens)
+        if self.segment is not None:
+            x = x + self.segment(torch.zeros_like(tokens) if segments is None else segments)
+        x = self.widen(self.drop(self.norm(self.encoder.position.embed(x, positions))))
         mask: Mask | None = None if valid is None else Padding(valid)
-        return self.encoder(self.drop(self.norm(x)), mask, positions)
-
-
-class MaskedLMTransform(nn.Module):
-    """One more layer; the token embedding then scores its states."""
-
-    def __init__(self, width: int, norm: Norm):
-        super().__init__()
-        self.dense = Linear(width, width)
-        self.norm = norm.build(width)
-
-    def forward(self, states: States) -> States:
-        normed: Tensor = self.norm(F.gelu(self.dense(states)))
-        return normed
-
-
-class Classifier(nn.Module):
-    def __init__(self, width: int, labels: int, pooling: Pooling, dropout: float):
-        super().__init__()
-        at_least(1, labels=labels)
-        self.pooling = pooling
-        self.pool = Linear(width, width)
-        self.drop = Dropout(dropout)
-        self.label = Linear(width, labels)
-
-    def forward(self, states: States, valid: Valid | None = None) -> Labels:
-        return self.label(self.drop(torch.tanh(self.pool(self._whole(states, valid)))))
-
-    def _whole(self, states: States, valid: Valid | None) -> Float[Tensor, "batch width"]:
-        if self.pooling == "first":
-            return states[:, 0]
-        if valid is None:
-            return states.mean(1) if self.pooling == "mean" else states.amax(1)
-        if self.pooling == "max":
-            seen = valid | ~valid.any(1, keepdim=True)  # a text of padding alone is no error
-            return hide(states, seen[:, :, None]).amax(1)
-        return (states * valid[:, :, None]).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)
+        return self.encoder(x, mask, positions)

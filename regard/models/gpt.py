@@ -12,6 +12,7 @@ from regard.parts.dropout import Dropout
 from regard.parts.embed import BigramEmbedding, TokenEmbedding
 from regard.parts.init import ZeroInit, init_weights
 from regard.parts.masks import Causal, From, Mask, join
+from regard.parts.norms import Norm
 from regard.parts.positions import Position, Positions, Rotary
 from regard.parts.softcap import Softcap
 from regard.parts.trunk import SequenceTrunk
@@ -24,6 +25,10 @@ class LeftToRight(SequenceTrunk):
     vocab: int = 0  # 0: counted from the data when a run is made
     position: Position = Rotary()
     tied: bool = True  # the head shares the token embedding
+    embed_scale: float = 1.0
+    embed_norm: Norm | None = None  # of the embeddings
+    logit_scale: float = 1.0
+    logit_bias: bool = False
     bigram: BigramEmbedding | None = None  # a vector for each token together with the one before it
     logit_softcap: Softcap | None = None  # a bound on the scores
 
@@ -48,7 +53,15 @@ class GPTModel(WritingModel):
     def __init__(self, config: LeftToRight):
         super().__init__()
         self.config = config
-        self.embedding = TokenEmbedding(config.vocab, config.width, tied=config.tied)
+        self.embedding = TokenEmbedding(
+            config.vocab,
+            config.width,
+            tied=config.tied,
+            scale=config.embed_scale,
+            bias=config.logit_bias,
+            logit_scale=config.logit_scale,
+        )
+        self.embed_norm = nn.Identity() if config.embed_norm is None else config.embed_norm.build(config.width)
         self.bigram = None if config.bigram is None else config.bigram.build(config.vocab, config.width)
         self.drop = Dropout(config.dropout)
         self.decoder = config.stack(causal=True)
@@ -85,7 +98,7 @@ class GPTModel(WritingModel):
             x = x + self.bigram(tokens, cache.last if cache else None, positions.index)
         if cache is not None:
             cache.last = tokens[:, -1:]
-        x = self.drop(self.decoder.position.embed(x, positions))
+        x = self.drop(self.embed_norm(self.decoder.position.embed(x, positions)))
         mask = Causal() if mask is None else Causal() & mask
         return self.decoder(x, mask, positions, cache=cache)
 

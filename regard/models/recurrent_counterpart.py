@@ -2,9 +2,10 @@
 
 from regard.core.errors import ConfigError
 from regard.core.model import ModelConfig
-from regard.models.bert import BERT, ClassifierHead
+from regard.models.bert import BERT
 from regard.models.decoder_only import DecoderOnly
 from regard.models.gpt import GPT
+from regard.models.heads import ClassifierHead
 from regard.models.rnn import RNN
 from regard.models.rnn_classifier import RNNClassifier
 from regard.models.rnn_lm import RNNLM

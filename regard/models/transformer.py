@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.core.errors import MANY, at_least, at_most
 from regard.core.shapes import Logits, Memory, Source, SourceValid, Tokens
@@ -14,6 +14,7 @@ from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
 from regard.parts.init import init_weights
 from regard.parts.masks import Causal, Padding
+from regard.parts.norms import Norm
 from regard.parts.positions import Position, Positions, Sinusoid, Tree
 from regard.parts.taps import taps
 from regard.parts.trunk import SequenceTrunk
@@ -32,6 +33,7 @@ class Transformer(SequenceTrunk):
     target_position: Position | None = None  # None: as the source, or sinusoid where the source is a tree
     tied: bool = True
     embed_scale: float | None = None  # None: the square root of the width
+    embed_norm: Norm | None = None  # of the embeddings, with their positions
     logit_scale: float = 1.0
     logit_bias: bool = False
 
@@ -77,6 +79,9 @@ class TransformerModel(WritingModel):
                 logit_scale=config.logit_scale,
             )
 
+        self.embed_norm, self.target_embed_norm = (
+            nn.Identity() if config.embed_norm is None else config.embed_norm.build(config.width) for _ in range(2)
+        )
         shared = config.target_vocab is None
         self.embedding = writing(config.vocab) if shared else TokenEmbedding(config.vocab, config.width, scale=scale)
         self.target_embedding = None if shared else writing(config.target_vocab or 0)
@@ -101,7 +106,7 @@ class TransformerModel(WritingModel):
 
     def encode(self, source: Source, valid: SourceValid | None = None, positions: Positions | None = None) -> Memory:
         positions = positions or Positions.counting(source.shape[1], device=source.device)
-        x = self.drop(self.encoder.position.embed(self.embedding(source), positions))
+        x = self.drop(self.embed_norm(self.encoder.position.embed(self.embedding(source), positions)))
         return self.encoder(x, None if valid is None else Padding(valid), positions)
 
     def decode(
@@ -109,7 +114,7 @@ class TransformerModel(WritingModel):
     ) -> Logits:
         embedding = self.target_embedding or self.embedding
         positions = Positions.counting(target.shape[1], cache.length if cache else 0, target.device)
-        x = self.drop(self.decoder.position.embed(embedding(target), positions))
+        x = self.drop(self.target_embed_norm(self.decoder.position.embed(embedding(target), positions)))
         padding = None if valid is None else Padding(valid)
         return embedding.logits(self.decoder(x, Causal(), positions, memory, padding, cache))
 

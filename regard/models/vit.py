@@ -63,7 +63,7 @@ class ViTModel(nn.Module):
         self.pool = config.pool.build(config.width, config.heads)
         self.drop = Dropout(config.dropout)
         self.encoder = config.stack(causal=False, position=config.position_encoding())
-        self.label = Linear(config.width, config.labels)
+        self.label = Linear(config.width * config.pool.states, config.labels)
         init_weights(self, self.encoder.blocks, init=config.init)
 
     def forward(self, images: Images) -> Labels:

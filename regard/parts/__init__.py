@@ -6,18 +6,21 @@ from regard.parts.cache import Cache, KVCache
 from regard.parts.embed import BigramEmbedding
 from regard.parts.embedding_skip import EmbeddingSkip
 from regard.parts.experts import Experts, Feed
-from regard.parts.feed import GELU, GeGLU, NoFeed, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
+from regard.parts.feed import GELU, ExactGeGLU, GeGLU, NoFeed, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
 from regard.parts.init import Init, XavierInit, ZeroInit
 from regard.parts.masks import Causal, From, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
 from regard.parts.multihead import MultiHead
-from regard.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
-from regard.parts.pool import ClassToken, Mean, Pool, Query
+from regard.parts.norms import AcrossHeads, LayerNorm, NoNorm, Norm, RMSNorm
+from regard.parts.pool import ClassAndMean, ClassToken, Mean, Pool, Query
 from regard.parts.positions import (
     ALiBi,
+    Combined,
+    DynamicScaling,
     Grid,
     Learned,
     LinearScaling,
     Llama3Scaling,
+    LongScaling,
     NoPosition,
     Position,
     Positions,
@@ -26,30 +29,38 @@ from regard.parts.positions import (
     Sinusoid,
     T5Bias,
     Tree,
+    YarnScaling,
 )
 from regard.parts.recurrent import GRU, LSTM, Cell
+from regard.parts.residual_scale import LayerScale
 from regard.parts.softcap import Softcap
 from regard.parts.stem import Convolutions, NoStem, Stem
 from regard.parts.taps import listen
-from regard.parts.wiring import NoResidual, PostNorm, PreNorm, Wiring
+from regard.parts.wiring import BranchNorm, NoResidual, Parallel, PostNorm, PreNorm, Sandwich, SharedNorm, Wiring
 
 __all__ = [
     "GELU",
     "GRU",
     "LSTM",
     "ALiBi",
+    "AcrossHeads",
     "Additive",
     "Attention",
     "BigBird",
     "BigramEmbedding",
     "Block",
+    "BranchNorm",
     "Cache",
     "Causal",
     "Cell",
+    "ClassAndMean",
     "ClassToken",
+    "Combined",
     "Compressed",
     "Convolutions",
+    "DynamicScaling",
     "EmbeddingSkip",
+    "ExactGeGLU",
     "Experts",
     "Feed",
     "From",
@@ -59,10 +70,12 @@ __all__ = [
     "Init",
     "KVCache",
     "LayerNorm",
+    "LayerScale",
     "Learned",
     "LinearScaling",
     "Linformer",
     "Llama3Scaling",
+    "LongScaling",
     "Mask",
     "MaskTensor",
     "Mean",
@@ -75,6 +88,7 @@ __all__ = [
     "NoStem",
     "Norm",
     "Padding",
+    "Parallel",
     "Pool",
     "Position",
     "Positions",
@@ -86,7 +100,9 @@ __all__ = [
     "ReLU",
     "Rotary",
     "SameDocument",
+    "Sandwich",
     "ScalableSoftmax",
+    "SharedNorm",
     "Shaw",
     "SiLU",
     "Sinusoid",
@@ -101,6 +117,7 @@ __all__ = [
     "Window",
     "Wiring",
     "XavierInit",
+    "YarnScaling",
     "ZeroInit",
     "listen",
 ]  # fmt: skip

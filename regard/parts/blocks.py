@@ -14,6 +14,7 @@ from regard.parts.masks import Mask
 from regard.parts.multihead import MultiHead
 from regard.parts.norms import Norm
 from regard.parts.positions import PositionEncoding, Positions
+from regard.parts.residual_scale import ResidualScale, build_scale
 
 
 class BlockParts(RepeatedBlock):
@@ -27,12 +28,16 @@ class BlockParts(RepeatedBlock):
         norm: Norm,
         dropout: float = 0.0,
         cross: MultiHead | None = None,
+        scale: ResidualScale = 1.0,
     ):
         super().__init__()
         self.attend, self.cross, self.feed = attend, cross, feed
         self.attend_norm = norm.build(width)
         self.cross_norm = nn.Identity() if cross is None else norm.build(width)
         self.feed_norm = nn.Identity() if feed is None else norm.build(width)
+        self.attend_scale = build_scale(scale, width)
+        self.cross_scale = nn.Identity() if cross is None else build_scale(scale, width)
+        self.feed_scale = nn.Identity() if feed is None else build_scale(scale, width)
         self.drop = Dropout(dropout)
 
     @property
@@ -61,34 +66,54 @@ class Context:
 
 
 class Block(BlockParts):
-    """One signature for the three ways of wiring a block (`regard.parts.wiring`)."""
+    """One signature for every way of wiring a block (`regard.parts.wiring`), and what its branches give."""
 
     def forward(self, x: States, context: Context = Context()) -> States:
         raise NotImplementedError("abstract: how the branches join the residual stream")
 
+    def attended(self, x: States, context: Context) -> States:
+        branch: Tensor = self.attend_scale(context.self_attention(self.attend, x))
+        return self.drop(branch)
+
+    def crossed(self, cross: MultiHead, x: States, context: Context) -> States:
+        branch: Tensor = self.cross_scale(context.cross_attention(cross, x))
+        return self.drop(branch)
+
+    def fed(self, feed: nn.Module, x: States) -> States:
+        branch: Tensor = self.feed_scale(feed(x))
+        return self.drop(branch)
+
 
 class PreNormBlock(Block):
     def forward(self, x: States, context: Context = Context()) -> States:
-        x = x + self.drop(context.self_attention(self.attend, self.attend_norm(x)))
+        x = x + self.attended(self.attend_norm(x), context)
         if self.cross is not None:
-            x = x + self.drop(context.cross_attention(self.cross, self.cross_norm(x)))
-        return x if self.feed is None else x + self.drop(self.feed(self.feed_norm(x)))
+            x = x + self.crossed(self.cross, self.cross_norm(x), context)
+        return x if self.feed is None else x + self.fed(self.feed, self.feed_norm(x))
 
 
 class PostNormBlock(Block):
     def forward(self, x: States, context: Context = Context()) -> States:
-        x = self.attend_norm(x + self.drop(context.self_attention(self.attend, x)))
+        x = self.attend_norm(x + self.attended(x, context))
         if self.cross is not None:
-            x = self.cross_norm(x + self.drop(context.cross_attention(self.cross, x)))
-        return x if self.feed is None else self.feed_norm(x + self.drop(self.feed(x)))
+            x = self.cross_norm(x + self.crossed(self.cross, x, context))
+        return x if self.feed is None else self.feed_norm(x + self.fed(self.feed, x))
 
 
 class NoResidualBlock(Block):
     def forward(self, x: States, context: Context = Context()) -> States:
-        x = self.drop(context.self_attention(self.attend, self.attend_norm(x)))
+        x = self.attended(self.attend_norm(x), context)
         if self.cross is not None:
-            x = self.drop(context.cross_attention(self.cross, self.cross_norm(x)))
-        return x if self.feed is None else self.drop(self.feed(self.feed_norm(x)))
+            x = self.crossed(self.cross, self.cross_norm(x), context)
+        return x if self.feed is None else self.fed(self.feed, self.feed_norm(x))
+
+
+def share_weights(source: nn.Module, other: nn.Module) -> None:
+    """Make two modules of the same shape one in their weights; each keeps its own taps."""
+    for path, module in source.named_modules():
+        twin = other.get_submodule(path)
+        twin._parameters.update(module._parameters)
+        twin._buffers.update(module._buffers)
 
 
 class Stack(nn.Module):
@@ -102,9 +127,13 @@ class Stack(nn.Module):
         position: PositionEncoding,
         norm: nn.Module,
         embedding_skip: EmbeddingMix | None = None,
+        alternate_position: PositionEncoding | None = None,
+        alternate_layers: frozenset[int] = frozenset(),
     ):
+        """Blocks of `alternate_layers` have the alternate position encoding, where there is one."""
         super().__init__()
         self.embedding_skip = embedding_skip
+        self.alternate_position, self.alternate_layers = alternate_position, alternate_layers
         self.position = position
         for layer, block in enumerate(blocks):
             self.add_module(str(layer), block)
@@ -129,6 +158,9 @@ class Stack(nn.Module):
         for layer, block in enumerate(self.blocks):
             if self.embedding_skip is not None:
                 x = self.embedding_skip(x, embedding, layer)
+            if self.alternate_position is not None:
+                turned = self.alternate_position if layer in self.alternate_layers else self.position
+                context = replace(context, position=turned)
             if cache is not None:
                 context = replace(context, cache=cache.layers[layer], memory_cache=cache.memory[layer])
             x = block(x, context)

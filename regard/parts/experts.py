@@ -6,6 +6,7 @@ loss has no extra term.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -23,6 +24,7 @@ class Experts(FeedConfig):
     active: int = 2  # experts that each token visits
     bias_rate: float = 1e-3  # how far a step moves the router's bias
     expert: Dense = SwiGLU()
+    mixed_over: Literal["chosen", "all"] = "chosen"  # whose scores the softmax of the weights is taken over
 
     def __post_init__(self) -> None:
         if not 1 <= self.active <= self.count:
@@ -44,6 +46,7 @@ class MixtureOfExperts(UpdatedAfterStep):
     def __init__(self, config: Experts, width: int, bias: bool):
         super().__init__()
         self.active, self.bias_rate = config.active, config.bias_rate
+        self.mixes_chosen = config.active > 1 and config.mixed_over == "chosen"
         self.router = Router(width, config.count, bias=False)
         self.experts = nn.ModuleList(config.expert.build(width, bias) for _ in range(config.count))
         self.register_buffer("router_bias", torch.zeros(config.count))
@@ -57,8 +60,8 @@ class MixtureOfExperts(UpdatedAfterStep):
         scores = self.router(tokens).float()
         affinity = scores.softmax(-1)
         chosen = (affinity + self.router_bias).topk(self.active, -1).indices
-        # Several are mixed by a softmax over them; of a single one the affinity is the router's only gradient.
-        weight = scores.gather(-1, chosen).softmax(-1) if self.active > 1 else affinity.gather(-1, chosen)
+        # Several are mixed by a softmax over them, or over all; of one the affinity is the router's only gradient.
+        weight = scores.gather(-1, chosen).softmax(-1) if self.mixes_chosen else affinity.gather(-1, chosen)
         mixed = torch.zeros_like(tokens)
         for number, expert in enumerate(self.experts):
             token, visit = (chosen == number).nonzero(as_tuple=True)

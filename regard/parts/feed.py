@@ -101,6 +101,14 @@ class GeGLU(_Gated):
 
 
 @dataclass(frozen=True)
+class ExactGeGLU(_Gated):
+    """GeGLU by the error function, without the tanh formula."""
+
+    def activation(self, x: Tensor) -> Tensor:
+        return F.gelu(x)
+
+
+@dataclass(frozen=True)
 class NoFeed(FeedConfig):
     """No feed-forward: an ablation, to measure what it is worth."""
 
@@ -108,7 +116,7 @@ class NoFeed(FeedConfig):
         return Zero()
 
 
-Dense = ReLU | GELU | TanhGELU | SiLU | SquaredReLU | SwiGLU | GeGLU | NoFeed
+Dense = ReLU | GELU | TanhGELU | SiLU | SquaredReLU | SwiGLU | GeGLU | ExactGeGLU | NoFeed
 
 
 class Plain(nn.Module):

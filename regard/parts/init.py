@@ -45,10 +45,12 @@ def init_weights(model: nn.Module, *stacks: Iterable[nn.Module], init: Init = Xa
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    scaled: set[int] = set()  # blocks may share their weights
     for stack in stacks:
         blocks = [block for block in stack if isinstance(block, BlockParts)]
         gain = init.residual_gain(sum(block.branches for block in blocks)) if blocks else 1.0
         for block in blocks:
             for name, module in block.named_modules():
-                if isinstance(module, nn.Linear) and name.endswith(("out", "down")):
+                if isinstance(module, nn.Linear) and name.endswith(("out", "down")) and id(module.weight) not in scaled:
                     module.weight.mul_(gain)
+                    scaled.add(id(module.weight))

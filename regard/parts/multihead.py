@@ -6,11 +6,11 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
 from regard.core.shapes import Memory, Stream
-from regard.parts.attention import Attention, Full
+from regard.parts.attention import Attention, Bias, Full
 from regard.parts.cache import KVCache
 from regard.parts.linear import Linear
 from regard.parts.masks import Mask
-from regard.parts.norms import Norm
+from regard.parts.norms import AcrossHeads, Norm
 from regard.parts.positions import PositionEncoding, Positions
 from regard.parts.taps import Tap
 
@@ -25,7 +25,7 @@ class MultiHead(nn.Module):
     """Queries come from `x`; keys and values from `x` too (self-attention) or from a `memory` (cross-attention).
 
     Fewer `kv_heads` than heads share keys and values in groups (Ainslie et al., 2023). `norm` is put on queries and
-    keys, which keeps scores in bounds at high learning rates.
+    keys, which keeps scores in bounds at high learning rates: inside each head, or over all of them (`AcrossHeads`).
     """
 
     __call__: Callable[..., Tensor]
@@ -38,7 +38,7 @@ class MultiHead(nn.Module):
         *,
         kv_heads: int | None = None,
         head_size: int | None = None,
-        norm: Norm | None = None,
+        norm: Norm | AcrossHeads | None = None,
         bias: bool = True,
         out_bias: bool | None = None,
     ):
@@ -51,10 +51,15 @@ class MultiHead(nn.Module):
         self.key = Linear(width, (kv_heads or heads) * self.head_size, bias=bias)
         self.value = Linear(width, (kv_heads or heads) * self.head_size, bias=bias)
         self.out = Linear(heads * self.head_size, width, bias=bias if out_bias is None else out_bias)
-        self.query_norm = norm.build(self.head_size) if norm else nn.Identity()
-        self.key_norm = norm.build(self.head_size) if norm else nn.Identity()
+        self.query_norm, self.key_norm = (self._norm(norm, each) for each in (self.query, self.key))
+        self.norms_all_heads = isinstance(norm, AcrossHeads)
         self.attend = attention.build(heads, self.head_size)
         self.pattern = Tap()
+
+    def _norm(self, norm: Norm | AcrossHeads | None, projection: Linear) -> nn.Module:
+        if isinstance(norm, AcrossHeads):
+            return norm.norm.build(projection.out_features)
+        return nn.Identity() if norm is None else norm.build(self.head_size)
 
     def forward(
         self,
@@ -64,20 +69,21 @@ class MultiHead(nn.Module):
         position: PositionEncoding | None = None,
         positions: Positions | None = None,
         cache: KVCache | None = None,
+        bias: Bias | None = None,
     ) -> Stream:
+        """A `bias` takes the place of the position encoding's own."""
         q = self._split(self.query(x), self.query_norm)
-        bias = None
         if position is not None and positions is not None:
             q = position.turn(q, positions)
-            bias = position.bias(positions)
+            bias = position.bias(positions) if bias is None else bias
         if memory is not None and cache is not None and cache.length:
             k, v = cache.stored()
         else:
-            k, v = self._keys_and_values(x if memory is None else memory, position, positions)
+            k, v = self.keys_and_values(x if memory is None else memory, position, positions)
             if cache is not None:
                 k, v = cache.append(k, v)
         k, v = self._share(k), self._share(v)
-        beams = len(q) // len(k)  # rows of x that share a row of memory
+        beams = q.shape[0] // k.shape[0]  # rows of x that share a row of memory
         q = _side_by_side(q, beams)
         if self.pattern.watched:
             output, pattern = self.attend.watch(q, k, v, mask, bias)
@@ -87,15 +93,18 @@ class MultiHead(nn.Module):
         output = _apart(output, beams)
         return self.out(self.join(output))
 
-    def _keys_and_values(
-        self, source: Tensor, position: PositionEncoding | None, positions: Positions | None
+    def keys_and_values(
+        self, source: Tensor, position: PositionEncoding | None = None, positions: Positions | None = None
     ) -> tuple[Tensor, Tensor]:
+        """What queries look up in `source`, before heads of a group share it."""
         k = self._split(self.key(source), self.key_norm)
         if position is not None and positions is not None:
             k = position.turn(k, positions)
         return k, self._split(self.value(source))
 
     def _split(self, x: Tensor, norm: nn.Module | None = None) -> Tensor:
+        if norm is not None and self.norms_all_heads:
+            x, norm = norm(x), None
         parts = x.unflatten(-1, (-1, self.head_size))
         return self.heads_first(parts if norm is None else norm(parts))
 

@@ -20,9 +20,10 @@ class LayerNorm(NormConfig):
     """Mean to zero, deviation to one, then a learned gain and shift (Ba et al., 2016)."""
 
     eps: float = 1e-5
+    bias: bool = True  # the learned shift
 
     def build(self, width: int) -> nn.Module:
-        return nn.LayerNorm(width, eps=self.eps)
+        return nn.LayerNorm(width, eps=self.eps, bias=self.bias)
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class RootMeanSquare(nn.RMSNorm):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        few = x.numel() <= FEW and x.dtype == self.weight.dtype and x.device.type == "cpu"
-        if torch.is_grad_enabled() or not few:
+        plain = torch.is_grad_enabled() or torch.compiler.is_exporting()  # an exported norm must fit any size
+        if plain or x.numel() > FEW or x.dtype != self.weight.dtype or x.device.type != "cpu":
             return super().forward(x.view_as(x))  # so that its gradient is summed before a residual's is added
         width = x.shape[-1]
         twice = torch.layer_norm(torch.cat([x, -x], -1), (2 * width,), None, None, self.eps or 0.0)
@@ -59,3 +60,10 @@ class NoNorm(NormConfig):
 
 
 Norm = LayerNorm | RMSNorm | NoNorm
+
+
+@dataclass(frozen=True)
+class AcrossHeads(Config):
+    """A norm over all heads together, where a norm of queries and keys is usually inside each head."""
+
+    norm: Norm = RMSNorm()

@@ -8,7 +8,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core.config import Config
+from regard.core.errors import at_least, at_most
 from regard.core.shapes import States
+from regard.core.sizes import MAX_LENGTH
 from regard.parts.embed import first_token
 from regard.parts.multihead import MultiHead
 
@@ -16,7 +18,12 @@ Whole = Float[Tensor, "batch width"]
 
 
 class PoolConfig(Config):
-    tokens: ClassVar[int]  # that it adds to those of the image
+    states: ClassVar[int] = 1  # that it gives for an image, side by side
+
+    @property
+    def tokens(self) -> int:
+        """How many it adds to those of the image."""
+        return 0
 
     def build(self, width: int, heads: int) -> "Pooling":
         raise NotImplementedError("abstract: a config builds its pool")
@@ -26,17 +33,33 @@ class PoolConfig(Config):
 class ClassToken(PoolConfig):
     """A token before the first patch that only listens (Dosovitskiy et al., 2021)."""
 
-    tokens = 1
+    registers: int = 0  # more learned tokens, which no label is read from (Darcet et al., 2024)
+
+    def __post_init__(self) -> None:
+        at_least(0, registers=self.registers)
+        at_most(MAX_LENGTH, registers=self.registers)
+
+    @property
+    def tokens(self) -> int:
+        return 1 + self.registers
 
     def build(self, width: int, heads: int) -> "TokenPool":
-        return TokenPool(width)
+        return TokenPool(width, self.registers)
+
+
+@dataclass(frozen=True)
+class ClassAndMean(ClassToken):
+    """The state of a token before the first patch, beside the mean of the patches (Oquab et al., 2024)."""
+
+    states = 2
+
+    def build(self, width: int, heads: int) -> "TokenAndMeanPool":
+        return TokenAndMeanPool(width, self.registers)
 
 
 @dataclass(frozen=True)
 class Mean(PoolConfig):
     """The mean of all patches: each counts alike."""
-
-    tokens = 0
 
     def build(self, width: int, heads: int) -> "MeanPool":
         return MeanPool()
@@ -46,13 +69,11 @@ class Mean(PoolConfig):
 class Query(PoolConfig):
     """A learned query looks at all patches, and its pattern tells which decided (after Hassani et al., 2021)."""
 
-    tokens = 0
-
     def build(self, width: int, heads: int) -> "QueryPool":
         return QueryPool(width, heads)
 
 
-Pool = ClassToken | Mean | Query
+Pool = ClassToken | ClassAndMean | Mean | Query
 
 
 class Pooling(nn.Module):
@@ -65,15 +86,24 @@ class Pooling(nn.Module):
 
 
 class TokenPool(Pooling):
-    def __init__(self, width: int):
+    def __init__(self, width: int, registers: int = 0):
         super().__init__()
         self.token = nn.Parameter(torch.zeros(1, 1, width))
+        self.registers = nn.Parameter(torch.zeros(1, registers, width)) if registers else None
+        self.tokens = 1 + registers
 
-    def enter(self, patches: States) -> Float[Tensor, "batch length+1 width"]:
+    def enter(self, patches: States) -> Float[Tensor, "batch tokens width"]:
+        if self.registers is not None:
+            patches = torch.cat([self.registers.expand(len(patches), -1, -1), patches], 1)
         return first_token(self.token, patches)
 
     def forward(self, states: States) -> Whole:
         return states[:, 0]
+
+
+class TokenAndMeanPool(TokenPool):
+    def forward(self, states: States) -> Float[Tensor, "batch both"]:
+        return torch.cat([states[:, 0], states[:, self.tokens :].mean(1)], -1)
 
 
 class MeanPool(Pooling):
@@ -88,4 +118,4 @@ class QueryPool(Pooling):
         self.attend = MultiHead(width, heads)
 
     def forward(self, states: States) -> Whole:
-        return self.attend(self.query.expand(len(states), -1, -1), states)[:, 0]
+        return self.attend(self.query.expand(states.shape[0], -1, -1), states)[:, 0]

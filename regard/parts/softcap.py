@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from regard.core.config import Config
 from regard.core.errors import ConfigError
-from regard.core.shapes import Logits
 
 
 @dataclass(frozen=True)
@@ -17,5 +17,5 @@ class Softcap(Config):
         if not self.cap > 0:
             raise ConfigError(f"cap: must be above 0, not {self.cap}")
 
-    def apply(self, logits: Logits) -> Logits:
-        return self.cap * torch.tanh(logits / self.cap)
+    def apply(self, scores: Tensor) -> Tensor:
+        return self.cap * torch.tanh(scores / self.cap)

@@ -9,14 +9,15 @@ from regard.core.errors import MANY, ConfigError, at_least, at_most, share
 from regard.core.model import ModelConfig
 from regard.core.sizes import MAX_HEADS, MAX_WIDTH
 from regard.parts.attention import Attention, Full
-from regard.parts.blocks import Block, Stack
+from regard.parts.blocks import Block, Stack, share_weights
 from regard.parts.embedding_skip import EmbeddingSkip
 from regard.parts.experts import Feed
 from regard.parts.feed import GELU, NoFeed
 from regard.parts.init import Init, XavierInit
 from regard.parts.multihead import MultiHead, width_per_head
-from regard.parts.norms import LayerNorm, Norm
+from regard.parts.norms import AcrossHeads, LayerNorm, Norm
 from regard.parts.positions import Position, Sinusoid
+from regard.parts.residual_scale import ResidualScale
 from regard.parts.wiring import PreNorm, Wiring
 
 
@@ -32,7 +33,7 @@ class Trunk(ModelConfig):
     attention: Attention = Full()
     feed: Feed = GELU()
     norm: Norm = LayerNorm()
-    query_norm: Norm | None = None  # of queries and keys, inside each head
+    query_norm: Norm | AcrossHeads | None = None  # of queries and keys, inside each head or over all heads
     wiring: Wiring = PreNorm()
     dropout: float = 0.1
     bias: bool = True  # of the linear layers
@@ -78,34 +79,71 @@ class SequenceTrunk(Trunk):
     """A stack of blocks that reads tokens in an order."""
 
     alternate: Attention | None = None  # in every second block, in place of `attention` (Liu et al., 2018)
+    alternate_position: Position | None = None  # of the same blocks, for queries, keys and scores; None: as `position`
+    alternate_layers: tuple[int, ...] | None = None  # these blocks instead, counted from 0; None: every second
+    distinct_layers: int | None = None  # blocks with weights of their own, repeated (Lan et al., 2020); None: all
+    normed_input: bool = False  # what enters the stack is normed: the first attention reads it without another norm
+    residual_scale: ResidualScale = 1.0  # what a block adds to the residual stream is multiplied with it
     position: Position = Sinusoid()
     embedding_skip: EmbeddingSkip | None = None  # each block reads a learned mix of the stream and the embedding
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(1, distinct_layers=self.distinct_layers)
+        if self.alternate_layers is None:
+            return
+        if self.alternate is None and self.alternate_position is None:
+            raise ConfigError("alternate_layers: needs alternate or alternate_position, which these blocks would have")
+        if wrong := [layer for layer in self.alternate_layers if not 0 <= layer < self.layers]:
+            raise ConfigError(f"alternate_layers: must be from 0 to {self.layers - 1}, not {wrong[0]}")
+
+    def alternates(self, layer: int) -> bool:
+        return bool(layer % 2) if self.alternate_layers is None else layer in self.alternate_layers
+
     def block(self, layer: int = 0, *, cross: bool = False) -> Block:
         """The block of this layer, counted from 0; with `cross` it reads a memory too."""
-        attention = self.alternate if self.alternate is not None and layer % 2 else self.attention
-        return self.wiring.block(
+        attention = self.alternate if self.alternate is not None and self.alternates(layer) else self.attention
+        block = self.wiring.block(
             self.width,
             attend=self.multihead(attention),
             feed=self.feed_forward(),
             norm=self.norm,
             dropout=self.dropout,
             cross=self.multihead(attention if attention.cross_attention else Full()) if cross else None,
+            scale=self.residual_scale,
         )
+        if self.normed_input and layer == 0:
+            block.attend_norm = nn.Identity()
+        return block
 
     def stack(
-        self, *, causal: bool, cross: bool = False, layers: int | None = None, position: Position | None = None
+        self,
+        *,
+        causal: bool,
+        cross: bool = False,
+        layers: int | None = None,
+        position: Position | None = None,
+        embed_width: int | None = None,
     ) -> Stack:
-        """The blocks in a row, with their position encoding."""
+        """The blocks in a row, with their position encoding; what that adds to tokens may have another width."""
         position, layers = position or self.position, layers or self.layers
         self._check("attention", self.attention, causal, position)
         if self.alternate is not None:
-            self._check("alternate", self.alternate, causal, position)
+            self._check("alternate", self.alternate, causal, self.alternate_position or position)
         size = self.head_size or width_per_head(self.width, self.heads)
-        encoding = position.build(self.width, self.heads, size, causal)
+        encoding = position.build(embed_width or self.width, self.heads, size, causal)
+        other = self.alternate_position
         blocks = [self.block(layer, cross=cross) for layer in range(layers)]
-        skip = None if self.embedding_skip is None else self.embedding_skip.build(layers)
-        return Stack(blocks, encoding, self.final_norm(), skip)
+        for layer in range(self.distinct_layers or layers, layers):
+            share_weights(blocks[layer % (self.distinct_layers or layers)], blocks[layer])
+        return Stack(
+            blocks,
+            encoding,
+            self.final_norm(),
+            None if self.embedding_skip is None else self.embedding_skip.build(layers),
+            None if other is None else other.build(self.width, self.heads, size, causal),
+            frozenset(layer for layer in range(layers) if self.alternates(layer)),
+        )
 
     @staticmethod
     def _check(name: str, attention: Attention, causal: bool, position: Position) -> None:

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from regard.core.config import Config
 from regard.parts.blocks import Block, NoResidualBlock, PostNormBlock, PreNormBlock
+from regard.parts.more_blocks import BranchNormBlock, ParallelBlock, SandwichBlock, SharedNormBlock
 
 
 class WiringConfig(Config):
@@ -36,4 +37,36 @@ class NoResidual(WiringConfig):
     ends_with_norm = True
 
 
-Wiring = PreNorm | PostNorm | NoResidual
+@dataclass(frozen=True)
+class Parallel(WiringConfig):
+    """x + f(norm₁(x)) + g(norm₂(x)): attention and feed-forward side by side (Black et al., 2022)."""
+
+    block = ParallelBlock
+    ends_with_norm = True
+
+
+@dataclass(frozen=True)
+class SharedNorm(WiringConfig):
+    """x + f(norm(x)) + g(norm(x)): side by side, through one norm (Wang & Komatsuzaki, 2021)."""
+
+    block = SharedNormBlock
+    ends_with_norm = True
+
+
+@dataclass(frozen=True)
+class BranchNorm(WiringConfig):
+    """x + norm(f(x)): the norm bounds what a branch adds (Liu et al., 2022)."""
+
+    block = BranchNormBlock
+    ends_with_norm = True
+
+
+@dataclass(frozen=True)
+class Sandwich(WiringConfig):
+    """x + norm₂(f(norm₁(x))): a norm before and after each branch (Ding et al., 2021)."""
+
+    block = SandwichBlock
+    ends_with_norm = True
+
+
+Wiring = PreNorm | PostNorm | NoResidual | Parallel | SharedNorm | BranchNorm | Sandwich

@@ -15,7 +15,6 @@ from regard.core.machine import device_of
 from regard.data.text.labelled import encode_texts
 from regard.data.text.pairs import pad
 from regard.decode import Beam
-from regard.models import BERT
 from regard.serve.tables import plain, predict_json
 from regard.tasks.base import Run
 from regard.tasks.image.image_file import ImageFile, image_file
@@ -160,7 +159,7 @@ def routes_of(loaded: Any) -> tuple[str, ...]:
         routes.append("predict")
     else:
         routes.append("classify" if hasattr(loaded.task, "label_probabilities") else loaded.task.verb)
-    if isinstance(loaded.config, BERT) and loaded.tokenizer is not None:
+    if loaded.config.embeds_text and loaded.tokenizer is not None:
         routes.append("embeddings")
     if loaded.task.view_form(loaded.config, loaded.tokenizer is not None) is not None:
         routes.append("attention")

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+import torch
 from torch import nn
 
 from regard.core.config import to_dict
 from regard.core.errors import UserError
-from regard.interop import read_folder
+from regard.interop import precision, read_folder
 from regard.models import Model
 from regard.store import CONFIG, TOKENIZER, RunFolder
 from regard.store.loaded import Loaded, load_model, read_model_config, read_part
@@ -17,15 +18,25 @@ from regard.tasks.union import AnyTask
 from regard.text import Tokenizer
 
 
-def load_run(path: str | Path) -> Run:
-    """A trained model, ready to use, from a run folder or a Hugging Face folder."""
-    path = Path(path)
+def load_run(
+    path: str | Path, *, dtype: str | torch.dtype | None = None, device: str | torch.device | None = None
+) -> Run:
+    """A trained model, ready to use, from a run folder, a Hugging Face folder or the Hugging Face cache.
+
+    `dtype` is the precision of the weights in memory: None for float32, "auto" for that of a Hugging Face file.
+    """
+    path, task = Path(path), None
     if (path / CONFIG).exists():
         task = read_part(path, AnyTask | None, "task")
         loaded = load_model(path)
         _check_labels(task, loaded)
-        return as_run(loaded, task)
-    return as_run(read_folder(path))
+        if dtype not in (None, "auto"):
+            loaded.model.to(precision(dtype))
+    else:
+        loaded = read_folder(path, dtype)
+    if device is not None:
+        loaded.model.to(device)
+    return as_run(loaded, task)
 
 
 def _check_labels(task: Task | None, loaded: Loaded) -> None:
@@ -38,7 +49,8 @@ def _check_labels(task: Task | None, loaded: Loaded) -> None:
 
 def as_run(loaded: Loaded, task: Task | None = None) -> Run:
     task = task or adopt(loaded.config, loaded.extra)
-    return Run(loaded.path, loaded.config, loaded.model, loaded.tokenizer, loaded.extra, task)
+    extra = loaded.extra if task is None else {**loaded.extra, **task.read_extra(loaded.path)}
+    return Run(loaded.path, loaded.config, loaded.model, loaded.tokenizer, extra, task)
 
 
 def adopt(config: Model, extra: Mapping[str, Any]) -> Task | None:

@@ -49,6 +49,10 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
         "--model.cell-layers": "1", "--data.budget": "600", "--data.max-rows": "64", "--data.groups": "4",
         "--data.long-rows": "128",
     },
+    ("pretrain", "contacts"): {
+        "--steps": "2", "--model.width": "8", "--model.pair-width": "8", "--model.heads": "2", "--model.layers": "1",
+        "--data.crop": "16", "--data.copies": "1", "--training.batch-size": "2",
+    },
     ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm", "--training.optimiser.lr": "0.002"},
     ("study", "scale"): {
         "--steps": "8", "--sizes": "4x1 8x1 16x1 16x2", "--data.length": "16", "--training.batch_size": "4",

@@ -9,6 +9,7 @@ from PIL import Image
 from regard.data.tables.files import write_table
 from tests.conllu import chain
 from tests.images.make import write_classes
+from tests.proteins.make import write_families, write_family, write_structure
 
 GERMAN = ["Zwei Hunde spielen .", "Der Hund sieht die Katze .", "Die Katze schläft .", "Ein Mann liest ."]
 ENGLISH = ["two dogs play .", "the dog sees the cat .", "the cat sleeps .", "a man reads ."]
@@ -46,6 +47,8 @@ def fill(folder: Path) -> None:
     _tables(folder)
     _series(folder)
     _images(folder)
+    write_families(folder / "families")
+    write_structure(folder / "1abc.pdb", write_family(folder, "family", seed=4))
 
 
 def _tagged() -> str:

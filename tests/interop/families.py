@@ -131,19 +131,30 @@ PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
 ALL = CAUSAL | ENCODERS | PICTURES | PAIRS
 
 
+def make_case(name: str) -> Any:
+    """A random model of the zoo."""
+    from tests.interop.zoo import ZOO
+
+    return make_as(name, *ZOO[name][1:])
+
+
 def make(name: str) -> Any:
+    return make_as(name, *ALL[name])
+
+
+def make_as(name: str, kind: str, settings: dict[str, Any]) -> Any:
     """A random model; weights larger than at its birth, so that patterns are not flat and every bias counts."""
-    kind, settings = ALL[name]
     cls = getattr(transformers, kind)
     torch.manual_seed(len(name))
     model = cls._from_config(cls.config_class(**settings), attn_implementation="eager").eval()
     if name == "t5-gated-untied":  # their config ties it on paper
         model.lm_head.weight = torch.nn.Parameter(torch.zeros_like(model.lm_head.weight))
-    waves = [id(p) for n, p in model.named_parameters() if "embed_positions" in n]
+    waves = [id(p) for n, p in model.named_parameters() if "embed_positions" in n and not p.requires_grad]
+    scale = 0.1 if "t5" in name else 0.4 if name == "vit_msn" else 0.2
     with torch.no_grad():
         for parameter in model.parameters():
             if id(parameter) not in waves:
-                parameter.add_(torch.randn_like(parameter) * (0.1 if name.startswith("t5") else 0.2))
+                parameter.add_(torch.randn_like(parameter) * scale)
         if hasattr(model, "final_logits_bias"):
             model.final_logits_bias.normal_()
     return model

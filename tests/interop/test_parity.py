@@ -6,76 +6,24 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from regard.interop.huggingface import read, write
-from regard.parts import Padding, Positions, listen
-from tests.interop.families import ALL, CAUSAL, ENCODERS, PICTURES, VOCAB, reload, save
+from regard.parts import Padding, Positions
+from tests.interop.comparing import ask_both, right_padding, tokens
+from tests.interop.comparing import difference as compare
+from tests.interop.families import ALL, CAUSAL, ENCODERS, PICTURES, reload, save
 
 CLOSE = 1e-5
 WRITTEN = [name for name in CAUSAL | ENCODERS | PICTURES if name not in ("bert-trunk", "bert-pretraining")]
 
 
-def tokens(*shape: int) -> Tensor:
-    return torch.randint(3, VOCAB - 2, shape, generator=torch.Generator().manual_seed(7))
-
-
-def right_padding(batch: int, length: int) -> Tensor:
-    valid = torch.ones(batch, length, dtype=torch.bool)
-    for row in range(1, batch):
-        valid[row, length - 2 * row :] = False
-    return valid
-
-
-Answers = tuple[Tensor, Tensor, dict[str, Tensor], dict[str, Tensor], Tensor | None]
-
-
-def ask_both(name: str, theirs: Any, ours: Any) -> Answers:
-    """Logits of both, patterns of both by our names, and which queries are real."""
-    with torch.no_grad(), listen(ours) as heard:
-        if name in CAUSAL:
-            given, valid = tokens(3, 11), right_padding(3, 11)
-            answer = theirs(given, attention_mask=valid.long(), output_attentions=True)
-            mine = ours(given, Padding(valid))
-            return answer.logits, mine, named("decoder", "attend", answer.attentions), heard, valid
-        if name in ENCODERS:
-            given, valid = tokens(3, 11), right_padding(3, 11)
-            kinds = (torch.arange(11) > 5).long().expand(3, -1)
-            answer = theirs(given, attention_mask=valid.long(), token_type_ids=kinds, output_attentions=True)
-            mine = ours(given, valid, kinds)
-            scores = next(answer[k] for k in ("logits", "prediction_logits", "last_hidden_state") if k in answer)
-            return scores, mine, named("encoder", "attend", answer.attentions), heard, valid
-        if name in PICTURES:
-            given = torch.rand(2, theirs.config.num_channels, 16, 16, generator=torch.Generator().manual_seed(3))
-            answer = theirs(given, output_attentions=True)
-            return answer.logits, ours(given), named("encoder", "attend", answer.attentions), heard, None
-        source, target, valid = tokens(3, 13), tokens(3, 15), right_padding(3, 13)
-        answer = theirs(source, attention_mask=valid.long(), decoder_input_ids=target, output_attentions=True)
-        mine = ours(source, target, valid)
-        patterns = named("encoder", "attend", [a * valid[:, None, :, None] for a in answer.encoder_attentions])
-        patterns |= named("decoder", "attend", answer.decoder_attentions)
-        patterns |= named("decoder", "cross", answer.cross_attentions)
-        heard |= {n: heard[n] * valid[:, None, :, None] for n in heard if n.startswith("encoder")}
-        return answer.logits, mine, patterns, heard, None
-
-
-def named(side: str, part: str, patterns: Any) -> dict[str, Tensor]:
-    assert len(patterns) > 0
-    return {f"{side}.{layer}.{part}.pattern": pattern for layer, pattern in enumerate(patterns)}
+def kind_of(name: str) -> str:
+    kinds = {"causal": CAUSAL, "encoder": ENCODERS, "pictures": PICTURES}
+    return next((kind for kind, names in kinds.items() if name in names), "pairs")
 
 
 def difference(name: str, theirs: Any, ours: Any) -> float:
-    """The largest over logits and every pattern, at real tokens."""
-    logits, mine, patterns, heard, valid = ask_both(name, theirs, ours)
-    assert heard.keys() == patterns.keys()
-    assert max(pattern.max() for pattern in patterns.values()) > 0.5, "patterns are flat: the test would see nothing"
-    worst = 0.0
-    for pattern_name, pattern in patterns.items():
-        gap = (heard[pattern_name] - pattern).abs()
-        worst = max(worst, float((gap if valid is None else gap * valid[:, None, :, None]).max()))
-    gap = (mine - logits).abs()
-    gap = gap[valid] if valid is not None and gap.dim() == 3 else gap
-    return max(worst, float(gap.max()))
+    return compare(kind_of(name), theirs, ours)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -104,7 +52,7 @@ def test_writes_what_transformers_reads(name: str, tmp_path: Path) -> None:
     write(imported.config, imported.model, tmp_path / "second", extra=imported.extra)
     back = reload(name, tmp_path / "second")
     assert difference(name, back, imported.model) < CLOSE
-    logits, again = ask_both(name, theirs, imported.model)[0], ask_both(name, back, imported.model)[0]
+    logits, again = ask_both(kind_of(name), theirs, imported.model)[0], ask_both(kind_of(name), back, imported.model)[0]
     assert torch.allclose(logits, again, atol=CLOSE)
     twice = read(tmp_path / "second")
     assert twice.config == imported.config

@@ -1,80 +1,82 @@
-"""BERT: learned positions, post-norm, and a head that fills words or names a label (Devlin et al., 2019)."""
+"""BERT, and ERNIE and BigBird in its names: learned positions, post-norm, and a head (Devlin et al., 2019)."""
 
+from dataclasses import replace
 from typing import Any
 
 from regard.core.errors import ConfigError
-from regard.interop.family import PLAIN, Family, activation, expect, expect_biases, expect_plain_heads, hidden
+from regard.interop.families.encoder import (
+    ACTIVATIONS,
+    BERT_FILL,
+    FILL,
+    LABEL,
+    LAYER,
+    POOLED,
+    encoder,
+    head_of,
+    head_rows,
+    layer_rows,
+    table_of,
+    trunk,
+)
+from regard.interop.family import PLAIN, activation, expect, expect_biases, expect_plain_heads, hidden
 from regard.interop.folder import Weights
-from regard.interop.settings import HEADS, HIDDEN, LAYERS, LENGTH, VOCAB, WIDTH, Settings
-from regard.interop.table import Row, Table, both
-from regard.models.bert import BERT, ClassifierHead, Head, MaskedLMHead, NoHead
-from regard.parts.feed import GELU
+from regard.interop.settings import Settings
+from regard.interop.table import Table
+from regard.models.bert import BERT
+from regard.models.heads import ClassifierHead, MaskedLMHead
 from regard.parts.norms import LayerNorm
 from regard.parts.positions import Learned
 from regard.parts.wiring import PostNorm
 
-FILL, LABEL, PLAIN_TRUNK = "BertForMaskedLM", "BertForSequenceClassification", "BertModel"
+UNUSED = ("pooler.dense", "pooler")  # the first token's, which bert-base carries from its training on pairs
 
 
 def config(file: Settings, weights: Weights, architecture: str) -> BERT:
-    file.only("position_embedding_type", "absolute", None)
     file.only("tie_word_embeddings", True)
-    feed = file.choice("hidden_act", PLAIN, "gelu")
-    head = _head(file, architecture)
-    if isinstance(head, MaskedLMHead) and feed is not GELU:
-        raise file.error("hidden_act", file.data["hidden_act"], "bends the head too, and ours fills words with gelu")
-    return BERT(
-        vocab=file.integer("vocab_size", 30522, VOCAB),
-        width=file.integer("hidden_size", 768, WIDTH),
-        layers=file.integer("num_hidden_layers", 12, LAYERS),
-        heads=file.integer("num_attention_heads", 12, HEADS),
-        segments=file.integer("type_vocab_size", 2, VOCAB),
-        position=Learned(file.integer("max_position_embeddings", 512, LENGTH)),
-        feed=feed(file.integer("intermediate_size", 3072, HIDDEN)),
-        norm=LayerNorm(file.eps("layer_norm_eps", 1e-12)),
-        dropout=file.dropout("hidden_dropout_prob", 0.1),
-        head=head,
-    )
-
-
-def _head(file: Settings, architecture: str) -> Head:
-    if architecture == LABEL:
-        return ClassifierHead(len(file.labels()))
-    return NoHead() if architecture == PLAIN_TRUNK else MaskedLMHead()
+    return BERT(**trunk(file, head_of(file, architecture)))
 
 
 def table(config: BERT) -> Table:
-    theirs, ours = "bert.encoder.layer.{}", "encoder.{}"
-    return Table(
-        rows=[
-            Row("bert.embeddings.word_embeddings.weight", ("embedding.table.weight",)),
-            Row("bert.embeddings.position_embeddings.weight", ("encoder.position.table.weight",)),
-            Row("bert.embeddings.token_type_embeddings.weight", ("segment.weight",)),
-            *both("bert.embeddings.LayerNorm", "norm"),
-            *both(f"{theirs}.attention.self.query", f"{ours}.attend.query"),
-            *both(f"{theirs}.attention.self.key", f"{ours}.attend.key"),
-            *both(f"{theirs}.attention.self.value", f"{ours}.attend.value"),
-            *both(f"{theirs}.attention.output.dense", f"{ours}.attend.out"),
-            *both(f"{theirs}.attention.output.LayerNorm", f"{ours}.attend_norm"),
-            *both(f"{theirs}.intermediate.dense", f"{ours}.feed.up"),
-            *both(f"{theirs}.output.dense", f"{ours}.feed.down"),
-            *both(f"{theirs}.output.LayerNorm", f"{ours}.feed_norm"),
-            *both("cls.predictions.transform.dense", "head.dense"),
-            *both("cls.predictions.transform.LayerNorm", "head.norm"),
-            Row("cls.predictions.bias", ("embedding.head_bias",)),
-            *both("bert.pooler.dense", "head.pool"),
-            *both("classifier", "head.label"),
-        ],
-        tied={
-            "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-            "cls.predictions.decoder.bias": "cls.predictions.bias",
-        },
-        buffers=("bert.embeddings.position_ids", "bert.embeddings.token_type_ids"),
-        # The first token's head, which bert-base carries along from its training on pairs of sentences.
-        unused=tuple(
-            f"{name}.{k}" for name in ("bert.pooler.dense", "cls.seq_relationship") for k in ("weight", "bias")
-        ),
+    return _table("bert.", config)
+
+
+def _table(prefix: str, config: BERT) -> Table:
+    pooled = {"pool": f"{prefix}pooler.dense", "label": "classifier"}
+    whole = table_of(
+        prefix,
+        layer_rows(LAYER, f"{prefix}encoder.layer.{{}}"),
+        head_rows(BERT_FILL, pooled, config),
+        bias="cls.predictions.bias",
+        decoder="cls.predictions.decoder",
+        unused=UNUSED,
     )
+    pairs = tuple(f"cls.seq_relationship.{kind}" for kind in ("weight", "bias"))
+    return replace(whole, unused=(*whole.unused, *pairs))
+
+
+def ernie(file: Settings, weights: Weights, architecture: str) -> BERT:
+    file.only("use_task_id", False)
+    file.read_keys.add("task_type_vocab_size")
+    return config(file, weights, architecture)
+
+
+def ernie_table(config: BERT) -> Table:
+    return _table("ernie.", config)
+
+
+def big_bird(file: Settings, weights: Weights, architecture: str) -> BERT:
+    """Read with full attention, which its blocks are for texts up to (5 + 2 × num_random_blocks) × block_size."""
+    file.only("rescale_embeddings", False)
+    file.read_keys |= {"attention_type", "block_size", "num_random_blocks"}
+    bias = {"query_bias": None if file.flag("use_bias", True) else False}
+    label = file.choice("hidden_act", ACTIVATIONS, "gelu_new")
+    return BERT(**trunk(file, head_of(file, architecture, label=label)) | bias)
+
+
+def big_bird_table(config: BERT) -> Table:
+    whole = _table("bert.", config)
+    own = [row for row in whole.rows if not row.ours[0].startswith(("head.pool", "head.label"))]
+    return replace(whole, rows=own + (head_rows({}, POOLED, config) if config.classifies_text else []))
 
 
 def older(name: str) -> str:
@@ -85,22 +87,25 @@ def older(name: str) -> str:
 def settings(config: BERT) -> dict[str, Any]:
     expect(config, "BERT", {"position": Learned, "norm": LayerNorm, "wiring": PostNorm})
     expect_plain_heads(config, "BERT")
+    if not config.segments:
+        raise ConfigError("segments: 0 cannot be stored in a Hugging Face BERT folder; use 1 or more")
     expect_biases(config, "BERT", query=True, out=True, feed=True)
     word = activation(config.feed, PLAIN, "BERT")
-    if isinstance(config.head, MaskedLMHead) and not isinstance(config.feed, GELU):
+    if isinstance(config.head, MaskedLMHead) and config.head != MaskedLMHead(ACTIVATIONS[word]):
         raise ConfigError(
             f"feed: {config.feed} would also be the activation of the head in a Hugging Face BERT folder; use GELU"
         )
-    if isinstance(config.head, NoHead):
-        raise ConfigError("head: NoHead cannot be stored in a Hugging Face BERT folder, whose trunk ends with a pooler")
-    if isinstance(config.head, ClassifierHead) and config.head.pooling != "first":
+    if not isinstance(config.head, MaskedLMHead | ClassifierHead):
+        kind = type(config.head).__name__
+        raise ConfigError(f"head: {kind} cannot be stored in a Hugging Face BERT folder; fine-tune it for labels first")
+    if isinstance(config.head, ClassifierHead) and config.head != ClassifierHead(config.head.labels):
         raise ConfigError(
             "head.pooling: a Hugging Face BERT folder reads labels from the first token; train with first"
         )
     assert isinstance(config.position, Learned)
     assert isinstance(config.norm, LayerNorm)
     return {
-        "architectures": [FILL if isinstance(config.head, MaskedLMHead) else LABEL],
+        "architectures": [f"Bert{FILL if isinstance(config.head, MaskedLMHead) else LABEL}"],
         "vocab_size": config.vocab,
         "hidden_size": config.width,
         "num_hidden_layers": config.layers,
@@ -116,14 +121,20 @@ def settings(config: BERT) -> dict[str, Any]:
     }
 
 
-FAMILY = Family(
-    model_type="bert",
-    architectures=(FILL, LABEL, PLAIN_TRUNK, "BertForPreTraining"),
-    config=config,
-    table=table,
-    length="max_position_embeddings",
-    prefix="bert.",
-    heads=("cls.", "classifier."),
-    rename=older,
+FAMILY = replace(
+    encoder(
+        "bert", "Bert", config, table, prefix="bert.", more=("BertForPreTraining",), rename=older, vocab_size=30522
+    ),
     settings=settings,
 )
+FAMILIES = (
+    FAMILY,
+    encoder(
+        "ernie", "Ernie", ernie, ernie_table, prefix="ernie.", more=("ErnieForPreTraining",), rename=older,
+        vocab_size=30522,
+    ),
+    encoder(
+        "big_bird", "BigBird", big_bird, big_bird_table, prefix="bert.", more=("BigBirdForPreTraining",),
+        vocab_size=50358, hidden_act="gelu_new", max_position_embeddings=4096,
+    ),
+)  # fmt: skip

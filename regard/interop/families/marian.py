@@ -29,9 +29,9 @@ def config(file: Settings, weights: Weights, architecture: str) -> Transformer:
         width=width,
         layers=layers,
         decoder_layers=file.integer("decoder_layers", 12, LAYERS),
-        heads=_alike(file, "encoder_attention_heads", "decoder_attention_heads", 16, HEADS),
+        heads=alike(file, "encoder_attention_heads", "decoder_attention_heads", 16, HEADS),
         position=Sinusoid(),
-        feed=feed(_alike(file, "encoder_ffn_dim", "decoder_ffn_dim", 4096, HIDDEN)),
+        feed=feed(alike(file, "encoder_ffn_dim", "decoder_ffn_dim", 4096, HIDDEN)),
         norm=LayerNorm(1e-5),
         wiring=PostNorm(),
         dropout=file.dropout("dropout", 0.1),
@@ -40,7 +40,7 @@ def config(file: Settings, weights: Weights, architecture: str) -> Transformer:
     )
 
 
-def _alike(file: Settings, one: str, other: str, default: int, high: int) -> int:
+def alike(file: Settings, one: str, other: str, default: int, high: int) -> int:
     first, second = file.integer(one, default, high), file.integer(other, default, high)
     if first != second:
         raise file.error(other, second, f"is not {one} {first}: our encoder and decoder are made alike")

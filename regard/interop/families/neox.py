@@ -1,7 +1,4 @@
-"""GPT-NeoX: rotary positions with LayerNorm and a plain feed-forward, as our GPT is by default (Black et al., 2022).
-
-Its usual form feeds attention and feed-forward side by side (`use_parallel_residual`); ours is the other, one by one.
-"""
+"""GPT-NeoX: rotary positions, LayerNorm, attention and feed-forward side by side or in turn (Black et al., 2022)."""
 
 from typing import Any
 
@@ -13,12 +10,10 @@ from regard.interop.table import Row, Table, both, fused_by_head
 from regard.models.gpt import GPT
 from regard.parts.norms import LayerNorm
 from regard.parts.positions import Rotary
-from regard.parts.wiring import PreNorm
+from regard.parts.wiring import Parallel, PreNorm
 
 
 def config(file: Settings, weights: Weights, architecture: str) -> GPT:
-    if file.flag("use_parallel_residual", True):
-        raise file.error("use_parallel_residual", True, "is more than our parts can express")
     feed = file.choice("hidden_act", PLAIN, "gelu")
     length = file.integer("max_position_embeddings", 2048, LENGTH)
     attend_bias = file.flag("attention_bias", True)
@@ -30,6 +25,7 @@ def config(file: Settings, weights: Weights, architecture: str) -> GPT:
         position=read_rotary(file, "rotary_emb_base", length, turned=0.25),
         feed=feed(file.integer("intermediate_size", 24576, HIDDEN)),
         norm=LayerNorm(file.eps("layer_norm_eps", 1e-5)),
+        wiring=Parallel() if file.flag("use_parallel_residual", True) else PreNorm(),
         dropout=file.dropout("hidden_dropout", 0.0),
         bias=attend_bias,
         feed_bias=None if attend_bias else True,
@@ -60,7 +56,7 @@ def table(config: GPT) -> Table:
 
 
 def settings(config: GPT) -> dict[str, Any]:
-    expect(config, "GPT-NeoX", {"position": Rotary, "norm": LayerNorm, "wiring": PreNorm})
+    expect(config, "GPT-NeoX", {"position": Rotary, "norm": LayerNorm, "wiring": PreNorm | Parallel})
     expect_plain_heads(config, "GPT-NeoX")
     query_bias, _, _ = biases(config)
     expect_biases(config, "GPT-NeoX", query=query_bias, out=query_bias, feed=True)
@@ -77,10 +73,10 @@ def settings(config: GPT) -> dict[str, Any]:
         "layer_norm_eps": config.norm.eps,
         "attention_bias": query_bias,
         "hidden_dropout": config.dropout,
-        "use_parallel_residual": False,
-        "rotary_pct": 1.0,
+        "use_parallel_residual": isinstance(config.wiring, Parallel),
+        "rotary_pct": config.position.fraction,
         "tie_word_embeddings": config.tied,
-    } | write_rotary(config.position, "rotary_emb_base")
+    } | write_rotary(config.position, "rotary_emb_base", part_turns=True)
 
 
 FAMILY = Family(

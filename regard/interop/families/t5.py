@@ -1,5 +1,6 @@
-"""T5: bucketed distances instead of positions, unscaled scores, RMS norms, no biases (Raffel et al., 2020)."""
+"""T5 and mT5: bucketed distances instead of positions, unscaled scores, RMS norms, no biases (Raffel et al., 2020)."""
 
+from dataclasses import replace
 from typing import Any
 
 from regard.interop.family import Family
@@ -99,3 +100,15 @@ FAMILY = Family(
     config=config,
     table=table,
 )
+FAMILIES = (
+    FAMILY,
+    replace(
+        FAMILY,
+        model_type="mt5",
+        architectures=("MT5ForConditionalGeneration",),
+        defaults={
+            "vocab_size": 250112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu",
+            "scale_decoder_outputs": False,
+        },
+    ),
+)  # fmt: skip

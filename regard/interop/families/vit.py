@@ -74,6 +74,8 @@ def settings(config: ViT) -> dict[str, Any]:
         "ViT",
         {"norm": LayerNorm, "wiring": PreNorm, "pool": ClassToken, "stem": NoStem, "embedding_skip": None},
     )
+    if config.pool != ClassToken():
+        raise ConfigError(f"pool: {config.pool} cannot be stored in a Hugging Face ViT folder; use ClassToken()")
     places = (config.image // config.patch) ** 2 + 1
     if config.position is not None and config.position != Learned(places):
         raise ConfigError(

@@ -15,6 +15,7 @@ from regard.core.config import Config
 from regard.core.shapes import Keys, Output, Pattern, Queries, Values
 from regard.parts.attention.base import Attention, AttentionConfig, Bias, everywhere, hide, weigh
 from regard.parts.masks import Causal, Mask
+from regard.parts.softcap import Softcap
 
 PLAIN = 2**25  # numbers of a pattern that training in bfloat16 may build
 USUAL = 256  # keys at which a scalable softmax is the usual one
@@ -31,6 +32,7 @@ class ScalableSoftmax(Config):
 @dataclass(frozen=True)
 class Full(AttentionConfig):
     scale: float | ScalableSoftmax | None = None  # of the scores; None: one over the square root of the head size
+    softcap: Softcap | None = None  # a bound on the scores; the fused kernel has none, so the pattern is then built
     hides_future = True
     takes_bias = True
     cross_attention = True
@@ -38,17 +40,19 @@ class Full(AttentionConfig):
 
     def build(self, heads: int, head_size: int) -> "FullAttention":
         if isinstance(self.scale, ScalableSoftmax):
-            return FullAttention(head_size**-0.5, scalable_heads=heads)
-        return FullAttention(head_size**-0.5 if self.scale is None else self.scale)
+            return FullAttention(head_size**-0.5, heads, self.softcap)
+        return FullAttention(head_size**-0.5 if self.scale is None else self.scale, softcap=self.softcap)
 
 
 class FullAttention(Attention):
-    def __init__(self, scale: float, scalable_heads: int = 0):
+    def __init__(self, scale: float, scalable_heads: int = 0, softcap: Softcap | None = None):
         super().__init__()
-        self.scale = scale
+        self.scale, self.softcap = scale, softcap
         self.log_scale = nn.Parameter(torch.ones(scalable_heads, 1, 1)) if scalable_heads else None
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
+        if self.softcap is not None:
+            return self.watch(q, k, v, mask, bias)[0]
         q = self._scaled(q, k, mask)
         if q.dtype == torch.bfloat16 and q.device.type == "cpu" and torch.is_grad_enabled():
             # The fused kernel's way back is slow in bfloat16 on a processor: plain products are quicker where the
@@ -75,6 +79,7 @@ class FullAttention(Attention):
         q = self._scaled(q, k, mask)
         allowed, added = everywhere(q, k, mask, bias)
         scores: Tensor = q @ k.transpose(-2, -1) * self.scale
+        scores = scores if self.softcap is None else self.softcap.apply(scores)
         pattern = weigh(scores if added is None else scores + added, allowed)
         return pattern @ v, pattern
 

@@ -10,11 +10,14 @@ from regard.parts.attention.base import Attention, AttentionConfig, Bias
 from regard.parts.attention.blocks import attend_to_blocks
 from regard.parts.attention.full import FullAttention
 from regard.parts.masks import Mask, Nearby, join
+from regard.parts.softcap import Softcap
 
 
 @dataclass(frozen=True)
 class Window(AttentionConfig):
     reach: int = 64  # a query sees itself and reach - 1 keys to either side
+    scale: float | None = None  # of the scores; None: one over the square root of the head size
+    softcap: Softcap | None = None  # a bound on the scores; the whole pattern is then built
     hides_future = True
     takes_bias = True
     cross_attention = False
@@ -24,18 +27,18 @@ class Window(AttentionConfig):
         at_least(1, reach=self.reach)
 
     def build(self, heads: int, head_size: int) -> "WindowAttention":
-        return WindowAttention(head_size, self.reach)
+        return WindowAttention(head_size**-0.5 if self.scale is None else self.scale, self.reach, self.softcap)
 
 
 class WindowAttention(Attention):
-    def __init__(self, size: int, reach: int):
+    def __init__(self, scale: float, reach: int, softcap: Softcap | None = None):
         super().__init__()
         self.reach = reach
-        self.full = FullAttention(size**-0.5)
+        self.full = FullAttention(scale, softcap=softcap)
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
         near = join(mask, Nearby(self.reach))
-        if q.shape[-2] != k.shape[-2] or q.shape[-2] <= self.reach:
+        if q.shape[-2] != k.shape[-2] or q.shape[-2] <= self.reach or self.full.softcap is not None:
             return self.full(q, k, v, near, bias)
         blocks = torch.arange(-(-q.shape[-2] // self.reach), device=q.device)
         sides = [blocks - 1, blocks] if mask is not None and mask.hides_future else [blocks - 1, blocks, blocks + 1]

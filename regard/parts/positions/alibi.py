@@ -14,18 +14,19 @@ from regard.parts.positions.base import PositionConfig, PositionEncoding, Positi
 
 @dataclass(frozen=True)
 class ALiBi(PositionConfig):
+    scale: float = 1.0  # of all rates
     relates = True
 
     def build(self, width: int, heads: int, head_size: int, causal: bool) -> "ALiBiEncoding":
-        return ALiBiEncoding(heads)
+        return ALiBiEncoding(heads, self.scale)
 
 
 class ALiBiEncoding(PositionEncoding):
     slopes: Tensor
 
-    def __init__(self, heads: int):
+    def __init__(self, heads: int, scale: float = 1.0):
         super().__init__()
-        self.register_buffer("slopes", torch.tensor(slopes(heads)), persistent=False)
+        self.register_buffer("slopes", scale * torch.tensor(slopes(heads)), persistent=False)
 
     def bias(self, positions: Positions) -> Bias:
         return SlopeBias(self.slopes)

@@ -1,81 +1,49 @@
 """Rotary positions: queries and keys turn with their place, so a match depends on the distance (Su et al., 2021)."""
 
-import math
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.core.config import Config
 from regard.core.errors import ConfigError
 from regard.parts.positions.base import PositionConfig, PositionEncoding, Positions
-
-
-class ScalingConfig(Config):
-    def slow(self, rates: Tensor) -> Tensor:
-        raise NotImplementedError("abstract: how the rates of rotation change")
-
-
-@dataclass(frozen=True)
-class LinearScaling(ScalingConfig):
-    """Positions are divided, so that a longer text fits the turns that were learned (Chen et al., 2023)."""
-
-    factor: float
-
-    def __post_init__(self) -> None:
-        if not self.factor > 0:
-            raise ConfigError(f"factor: must be above 0, not {self.factor}")
-
-    def slow(self, rates: Tensor) -> Tensor:
-        return rates / self.factor
-
-
-@dataclass(frozen=True)
-class Llama3Scaling(ScalingConfig):
-    """Only slow turns are stretched; fast ones, which tell neighbours apart, stay as they are (Llama 3.1, 2024)."""
-
-    factor: float
-    length: int  # of the texts that the turns were learned on
-    low: float = 1.0  # turns that go round fewer times than this in `length` are stretched
-    high: float = 4.0  # turns that go round more often stay; between the two the change is gradual
-
-    def __post_init__(self) -> None:
-        if not (self.factor > 0 and self.length > 0 and self.low < self.high):
-            raise ConfigError(f"{self}: needs factor and length above 0, and low below high")
-
-    def slow(self, rates: Tensor) -> Tensor:
-        rounds = self.length * rates / (2 * math.pi)
-        unscaled = ((rounds - self.low) / (self.high - self.low)).clamp(0, 1)
-        return (1 - unscaled) * rates / self.factor + unscaled * rates
-
-
-Scaling = LinearScaling | Llama3Scaling
+from regard.parts.positions.rope_scaling import Scaling
 
 
 @dataclass(frozen=True)
 class Rotary(PositionConfig):
     base: float = 10000.0
     scaling: Scaling | None = None
+    fraction: float = 1.0  # of each head that turns; the rest has no position
     relates = False
 
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction <= 1:
+            raise ConfigError(f"fraction: must be above 0 and at most 1, not {self.fraction}")
+
     def build(self, width: int, heads: int, head_size: int, causal: bool) -> "RotaryEncoding":
-        if head_size % 2:
-            raise ConfigError(f"head size {head_size} is odd: rotary positions turn pairs")
-        return RotaryEncoding(self.base, self.scaling)
+        turning = int(head_size * self.fraction + 1e-6)  # a fraction such as 20 / 48 is not exact
+        if turning % 2 or not turning:
+            raise ConfigError(f"head size {head_size} turns {turning}, which is odd: rotary positions turn pairs")
+        return RotaryEncoding(self.base, self.scaling, turning)
 
 
 class RotaryEncoding(PositionEncoding):
-    """The first half of a head is paired with the second."""
+    """The first half of what turns of a head is paired with the second."""
 
-    def __init__(self, base: float, scaling: Scaling | None = None):
+    def __init__(self, base: float, scaling: Scaling | None = None, turning: int | None = None):
         super().__init__()
-        self.base, self.scaling = base, scaling
+        self.base, self.scaling, self.turning = base, scaling, turning
         self._last: tuple[Positions, torch.dtype, Tensor, Tensor] | None = None
 
     def turn(self, x: Float[Tensor, "batch heads length size"], positions: Positions) -> Tensor:
         cos, sin = self._angles(x, positions)
-        return x * cos + x.roll(x.shape[-1] // 2, -1) * sin
+        size = cos.shape[-1]
+        if size == x.shape[-1]:
+            return x * cos + x.roll(size // 2, -1) * sin
+        turned, rest = x[..., :size], x[..., size:]
+        return torch.cat([turned * cos + turned.roll(size // 2, -1) * sin, rest], -1)
 
     def _angles(self, x: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
         """What to multiply a head with, and what its other half.
@@ -90,9 +58,12 @@ class RotaryEncoding(PositionEncoding):
         return last[2], last[3]
 
     def _compute(self, x: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
-        size = x.shape[-1]
+        size = self.turning or x.shape[-1]
         rates = 1 / self.base ** (torch.arange(0, size, 2, device=x.device, dtype=torch.float32) / size)
-        rates = rates if self.scaling is None else self.scaling.slow(rates)
+        gain = 1.0
+        if self.scaling is not None:
+            length = int(positions.index.max()) + 1 if self.scaling.reads_length else 0
+            rates, gain = self.scaling.slow(rates, length), self.scaling.gain()
         angles = positions.index[:, None, :, None] * rates
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        cos, sin = (gain * angles.cos()).to(x.dtype), (gain * angles.sin()).to(x.dtype)
         return torch.cat([cos, cos], -1), torch.cat([-sin, sin], -1)

@@ -18,9 +18,11 @@ from regard.data.trees.conllu import Parse
 from regard.decode import Sampling
 from regard.models import GPT, RNNLM, Model
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
+from regard.tasks.lm.baseline import ngram_baseline
 from regard.tasks.lm.generate import generate
 from regard.tasks.lm.recording import record_continuation
 from regard.tasks.lm.sample import continuation_sample
+from regard.tasks.lm.scoring import ScoredText, score_texts
 from regard.tasks.recording import Recording, ViewInput
 from regard.tasks.running_text import ROWS, encoded_files, window_length
 from regard.tasks.token_cache import TokenCache, token_cache
@@ -38,7 +40,7 @@ class LanguageModel(Task):
     data: ClassVar[tuple[type, ...]] = (Corpus,)
     verb: ClassVar[str] = "lm"
     next_command: ClassVar[str] = 'regard generate {} --prompt "…"'
-    named: ClassVar[tuple[str, ...]] = ("generate",)
+    named: ClassVar[tuple[str, ...]] = ("generate", "score")
     eval_options: ClassVar[tuple[str, ...]] = ("columns",)
 
     def __post_init__(self) -> None:
@@ -75,6 +77,7 @@ class LanguageModel(Task):
             score=score,
             keep=tokens.keep,
             sample=continuation_sample(tokenizer, valid, task.length or plan.data.length),
+            baseline=lambda: ngram_baseline(tokens.train, valid, tokenizer.vocab),
         )
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
@@ -95,6 +98,12 @@ class LanguageModel(Task):
             raise UserError(f"{run.path}: holds a {type(run.config).__name__}, which generates no text")
         tokenizer = run.require_tokenizer("it continues tokens but no text")
         return generate(run.model, tokenizer, prompt, max_tokens, sampling, stop)
+
+    def score(self, run: Run, texts: Sequence[str]) -> list[ScoredText]:
+        """The log-probability of each token of each text, given those before it; `total` is their sum."""
+        check_list(texts)
+        tokenizer = run.require_tokenizer("it scores tokens but no text")
+        return score_texts(run.model, tokenizer, texts, window_length(run, self.length))
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         """One pass in windows that do not overlap: each token is predicted from those before it in its window."""
