@@ -37,16 +37,20 @@ class ChatTemplate:
         sandbox = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )
-        sandbox.globals |= {"raise_exception": _refuse, "strftime_now": lambda format: datetime.now().strftime(format)}
+        sandbox.globals |= {"raise_exception": _refuse, "strftime_now": _now}
         sandbox.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": False}
-        given = {"messages": [dict(one) for one in messages], "add_generation_prompt": answer, "tools": None}
+        variables = {"messages": [dict(one) for one in messages], "add_generation_prompt": answer, "tools": None}
         try:
-            text: str = sandbox.from_string(self.source).render(given | dict(self.tokens))
+            text: str = sandbox.from_string(self.source).render(variables | dict(self.tokens))
         except _RefusedError as error:
             raise UserError(f"{self.where}: the template refuses these messages ({one_line(error)})") from None
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
             raise UserError(f"{self.where}: is no chat template that can be used ({one_line(error)})") from None
         return text
+
+
+def _now(form: str) -> str:
+    return datetime.now().strftime(form)
 
 
 def _refuse(message: object) -> NoReturn:

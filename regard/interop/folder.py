@@ -145,11 +145,11 @@ def _variant(folder: Path) -> str | None:
     if not folder.is_dir():
         return None
     names = sorted(path.name for path in folder.iterdir())
-    found = [name for name in names if VARIANT.fullmatch(name) or INDEX_VARIANT.fullmatch(name)]
-    found = [name for name in found if name.startswith("model.")] or found  # safetensors before pickles
-    if len(found) > 1:
-        raise UserError(f"{folder}: holds several variants of its weights ({listed(found)}); keep one, as {SINGLE}")
-    return found[0] if found else None
+    variants = [name for name in names if VARIANT.fullmatch(name) or INDEX_VARIANT.fullmatch(name)]
+    variants = [name for name in variants if name.startswith("model.")] or variants  # safetensors before pickles
+    if len(variants) > 1:
+        raise UserError(f"{folder}: holds several variants of its weights ({listed(variants)}); keep one, as {SINGLE}")
+    return variants[0] if variants else None
 
 
 def _shards(folder: Path, name: str) -> dict[str, list[str]]:

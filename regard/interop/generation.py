@@ -14,17 +14,17 @@ def read_generation(folder: Path) -> dict[str, Any]:
     if not has_file(folder, FILE):
         return {}
     data = {key: value for key, value in read_json(folder, FILE).items() if value is not None}
-    file, found = Settings(data, str(folder / FILE)), dict[str, Any]()
+    file, sampling = Settings(data, str(folder / FILE)), dict[str, Any]()
     if "do_sample" in data and not file.flag("do_sample", False):
         return {"temperature": 0.0}
     if "temperature" in data:
-        found["temperature"] = file.number("temperature", None, low=0.0, high=100.0)
+        sampling["temperature"] = file.number("temperature", None, low=0.0, high=100.0)
     if data.get("top_k"):  # 0: as many as there are
-        found["top_k"] = file.integer("top_k", None, 2**31)
+        sampling["top_k"] = file.integer("top_k", None, 2**31)
     if "top_p" in data and (share := file.number("top_p", None, low=1e-9, high=1.0)) < 1:
-        found["top_p"] = share
+        sampling["top_p"] = share
     if "min_p" in data:
-        found["min_p"] = file.number("min_p", None, low=0.0, high=1.0)
+        sampling["min_p"] = file.number("min_p", None, low=0.0, high=1.0)
     if "repetition_penalty" in data:
-        found["repetition_penalty"] = file.number("repetition_penalty", None, low=1e-3, high=1e3)
-    return found
+        sampling["repetition_penalty"] = file.number("repetition_penalty", None, low=1e-3, high=1e3)
+    return sampling

@@ -24,5 +24,5 @@ def guess(names: Iterable[str], architectures: dict[str, tuple[str, ...]]) -> di
     if kind is None:
         return {}
     end = next((end for start, end in HEADS.items() if any(name.startswith(start) for name in names)), "Model")
-    found = next((name for name in architectures[kind] if name.endswith(end)), architectures[kind][0])
-    return {"model_type": kind, "architectures": [found]}
+    architecture = next((name for name in architectures[kind] if name.endswith(end)), architectures[kind][0])
+    return {"model_type": kind, "architectures": [architecture]}

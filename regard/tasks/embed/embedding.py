@@ -55,13 +55,13 @@ class Embedder:
         texts = [text.lower() for text in texts] if self.settings.lower else texts
         rows = encode_texts(texts, tokenizer, self.max_length)
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
-        device, found = device_of(self.run.model), torch.empty(len(rows), self.width)
+        device, vectors = device_of(self.run.model), torch.empty(len(rows), self.width)
         for first in range(0, len(order), ROWS):
             some = order[first : first + ROWS]
             tokens, valid = (each.to(device) for each in pad([rows[row] for row in some], tokenizer.pad))
             pooled = self._pool(self.run.model.read(tokens, valid).float(), valid)
-            found[some] = (F.normalize(pooled, dim=-1) if self.settings.normalise else pooled).cpu()
-        return found.numpy()
+            vectors[some] = (F.normalize(pooled, dim=-1) if self.settings.normalise else pooled).cpu()
+        return vectors.numpy()
 
     def _pool(self, states: Tensor, valid: Tensor) -> Tensor:
         if self.settings.pooling == "first":

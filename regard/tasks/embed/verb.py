@@ -64,8 +64,8 @@ def search(run: Path, texts: Path, *, count: int = 5) -> None:
     if not numbers:
         raise UserError(f"{texts}: holds no texts")
     embedder, queries = Embedder.load(run), read_lines()
-    found = nearest(embedder([lines[number] for number in numbers]), embedder(queries), count)
-    for query, hits in zip(queries, found, strict=True):
+    results = nearest(embedder([lines[number] for number in numbers]), embedder(queries), count)
+    for query, hits in zip(queries, results, strict=True):
         if len(queries) > 1:
             sys.stdout.write(f"{query}\n")
         for hit in hits:

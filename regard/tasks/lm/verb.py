@@ -114,10 +114,10 @@ def chat(run: Path, *, system: str = "", max_tokens: int = 500, temperature: flo
         messages.append({"role": "assistant", "content": _put(loaded.chat(messages, max_tokens, sampling))})
 
 
-def _sampling(loaded: "Run", given: dict[str, Any]) -> "Sampling":
+def _sampling(loaded: "Run", options: dict[str, Any]) -> "Sampling":
     from regard.tasks.lm.task import usual_sampling
 
-    return replace(usual_sampling(loaded), **{name: value for name, value in given.items() if value is not None})
+    return replace(usual_sampling(loaded), **{name: value for name, value in options.items() if value is not None})
 
 
 def _put(pieces: Iterable[str]) -> str:
