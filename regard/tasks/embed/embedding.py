@@ -15,6 +15,7 @@ from regard.data.text.labelled import encode_texts
 from regard.data.text.pairs import pad
 from regard.interop.sentence import SentenceSettings, read_sentence_settings
 from regard.models import BERT
+from regard.models.bert import BERTModel
 from regard.tasks.base import Run, check_list
 from regard.tasks.run import load_run
 
@@ -38,13 +39,17 @@ class Embedder:
         return Embedder(run, read_sentence_settings(run.path))
 
     @property
+    def encoder(self) -> BERTModel:
+        assert isinstance(self.run.model, BERTModel)
+        return self.run.model
+
+    @property
     def width(self) -> int:
-        assert isinstance(self.run.config, BERT)
-        return self.run.config.width
+        return self.encoder.config.width
 
     @property
     def max_length(self) -> int:
-        lengths = [self.settings.max_length, self.run.model.encoder.position.max_length]
+        lengths = [self.settings.max_length, self.encoder.encoder.position.max_length]
         return min((length for length in lengths if length is not None), default=LONGEST)
 
     @torch.inference_mode()
@@ -59,7 +64,7 @@ class Embedder:
         for first in range(0, len(order), ROWS):
             some = order[first : first + ROWS]
             tokens, valid = (each.to(device) for each in pad([rows[row] for row in some], tokenizer.pad))
-            pooled = self._pool(self.run.model.read(tokens, valid).float(), valid)
+            pooled = self._pool(self.encoder.read(tokens, valid).float(), valid)
             vectors[some] = (F.normalize(pooled, dim=-1) if self.settings.normalise else pooled).cpu()
         return vectors.numpy()
 
