@@ -80,6 +80,8 @@ def intervals(options: argparse.Namespace) -> dict[str, Any]:
 def probabilities(options: argparse.Namespace) -> dict[str, Any]:
     found = {}
     for table in tables(options.data, CLASSIFICATION):
+        if table.name in options.skip:
+            continue
         errors: dict[str, list[float]] = {"regard": [], "catboost": []}
         for seed in range(options.seeds):
             known, target, query, truth = parts_of(table, seed)
@@ -95,7 +97,7 @@ def probabilities(options: argparse.Namespace) -> dict[str, Any]:
         found[table.name] = {name: statistics.mean(each) for name, each in errors.items()}
         print(table.name, {name: round(error, 4) for name, error in found[table.name].items()}, flush=True)
     mean = {name: statistics.mean(one[name] for one in found.values()) for name in ("regard", "catboost")}
-    return {"mode": options.mode, "seeds": options.seeds, "mean": mean, "tables": found}
+    return {"mode": options.mode, "seeds": options.seeds, "skipped": options.skip, "mean": mean, "tables": found}
 
 
 def calibration_error(predicted: Array, right: Array) -> float:
@@ -206,6 +208,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a fit, for modes that train")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--skip", nargs="+", default=[], metavar="NAME", help="tables to leave out of `probabilities`")
     parser.add_argument("--out", type=Path, default=RESULT)
     options = parser.parse_args()
     if options.data is None and set(options.only) != {"attributions"}:

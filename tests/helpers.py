@@ -186,5 +186,5 @@ def tree_places(lengths: list[int]) -> Positions:
 
 
 def outputs_of(answer: Any) -> Iterator[Tensor]:
-    """A model's answer as tensors: most give one, a table model gives one a column."""
-    yield from answer if isinstance(answer, list) else [answer]
+    """A model's answer as tensors: most give one, a table model one a column, an Evoformer two."""
+    yield from answer if isinstance(answer, list | tuple) else [answer]

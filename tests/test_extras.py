@@ -50,6 +50,7 @@ def block(monkeypatch: pytest.MonkeyPatch, group: str) -> None:
         ("images", "pillow"),
         ("metrics", "sacrebleu and rouge-score"),
         ("plot", "matplotlib"),
+        ("proteins", "gemmi"),
         ("view", "fastapi and uvicorn"),
     ],
 )

@@ -16,7 +16,7 @@ from regard.data.text.pair_files import PairFiles, all_targets, read_pairs, read
 from regard.store import read_metrics
 from regard.tasks import load_run
 from regard.tasks.seq2seq.scores import ROUGE, rouge_protocol, summary_scores
-from regard.tasks.summarise.task import first_words, mean_length
+from regard.tasks.summarise.baseline import first_words, mean_length
 from tests.command import regard
 from tests.train.tiny import save_untrained
 

@@ -20,6 +20,7 @@ from regard.store import read_metrics
 from regard.tasks import Plan, Run, Task
 from regard.tasks.base import EvalOptions
 from regard.tasks.classify.recipe import classifier
+from regard.tasks.contacts.recipe import contact_predictor
 from regard.tasks.fill.recipe import masked_lm
 from regard.tasks.image.image_file import read_image_file
 from regard.tasks.image.recipe import image_classifier
@@ -33,6 +34,7 @@ from regard.tasks.tag.recipe import tagger
 from regard.tasks.translate.recipe import translator
 from regard.tasks.union import AnyTask
 from tests.golden import inputs
+from tests.proteins.make import write_families
 
 STEPS = 2
 SHORT = {"steps": STEPS, "epochs": None, "minutes": None, "min_steps": 0, "log_every": 1, "eval_every": STEPS}
@@ -113,6 +115,14 @@ def synthetic_tables(folder: Path) -> Case:
     return Case(plan, (known, target, known.head(3)), 3)
 
 
+def families(folder: Path) -> Case:
+    data = write_families(folder / "families")
+    few = {"data__crop": 16, "data__copies": 1, "training__batch_size": 2}
+    file = str(data / "one.a3m")
+    plan = small(contact_predictor((str(data),)), model__width=8, model__pair_width=8, model__window=3, **few)
+    return Case(plan, [file], 1, (file,))
+
+
 CASES: dict[str, Callable[[Path], Case]] = {
     "Translate": lambda folder: pairs(folder, translator),
     "Summarise": lambda folder: pairs(folder, summariser),
@@ -123,6 +133,7 @@ CASES: dict[str, Callable[[Path], Case]] = {
     "ClassifyImages": images,
     "MaskedCells": table,
     "InContextTables": synthetic_tables,
+    "Contacts": families,
 }
 
 

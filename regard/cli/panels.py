@@ -13,7 +13,7 @@ RULE = re.compile(r"^-+$")  # under the title of a section of a docstring
 PANELS: dict[str, tuple[str, ...]] = {
     "Start": ("demo", "doctor", "completion"),
     "Make": ("fit", "distil", "train", "pretrain"),
-    "Use": ("predict", "explain", "forecast", "anomalies", *(verb.__name__ for verb in USE), "export"),
+    "Use": ("predict", "explain", "forecast", "anomalies", *(verb.__name__ for verb in USE), "serve", "export"),
     "View and evaluate": ("view", "plot", "show", "evaluate", "compare", "study"),
     "Options": ("--help", "--version"),
 }

@@ -1,7 +1,7 @@
-"""Verbs for runs as a whole: the demo, evaluating, showing, exporting."""
+"""Verbs for runs as a whole: the demo, evaluating, showing."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from regard.cli.app import app
 from regard.cli.results import check_out, put_json
@@ -134,24 +134,3 @@ def show(run: Path) -> None:
     from regard.describe import describe_run
 
     print(describe_run(run))
-
-
-@app.command
-def export(run: Path, *, to: Literal["huggingface"], out: Path) -> None:
-    """Export a run to the format of another library.
-
-    Parameters
-    ----------
-    run
-        Run folder of a GPT, BERT or ViT that has only parts which the format knows; what it has beyond them is named,
-        with the options of `regard train` that leave it out.
-    to
-        The format.
-    out
-        New folder to write.
-    """
-    from regard.interop import export_huggingface
-    from regard.tasks.run import load_run
-
-    architecture = export_huggingface(load_run(run), out)
-    print(f"wrote {out}: transformers loads it with {architecture}.from_pretrained({str(out)!r})")

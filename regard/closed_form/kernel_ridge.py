@@ -48,9 +48,10 @@ def kernel_features(
 
 def _category_codes(device: torch.device) -> Float[Tensor, "category bit"]:
     """A binary code for each category; the first `BITS` ones are one-hot, so that they are equally far apart."""
-    numbers = torch.arange(2**BITS, device=device)
-    bits = (numbers[:, None] >> torch.arange(BITS, device=device)) & 1
-    return bits[((bits.sum(1) - 1) % (BITS + 1)).argsort(stable=True)].float()
+    codes = ([number >> bit & 1 for bit in range(BITS)] for number in range(2**BITS))
+    return torch.tensor(
+        sorted(codes, key=lambda bits: (sum(bits) - 1) % (BITS + 1)), dtype=torch.float32, device=device
+    )
 
 
 @dataclass(frozen=True)

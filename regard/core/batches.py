@@ -51,3 +51,10 @@ class Objective(Protocol):
         """What batches are counted in: tokens, cells, images."""
 
     def loss(self, model: nn.Module, batch: Any) -> Loss: ...
+
+
+@runtime_checkable
+class CountsErrors(Protocol):
+    """An objective whose weights are kept by the errors on the validation data; the loss decides between equals."""
+
+    def loss_and_errors(self, model: nn.Module, batch: Any) -> tuple[Loss, Loss]: ...

@@ -7,13 +7,24 @@ from regard.core.errors import UserError
 # The groups of pyproject.toml and the modules that they bring.
 GROUPS = {
     "files": ("python_calamine", "openpyxl", "odf", "duckdb"),
+    "forecast": ("holidays",),
     "images": ("PIL",),
+    "gguf": ("gguf",),
     "metrics": ("sacrebleu", "rouge_score"),
+    "onnx": ("onnx", "onnxscript", "onnxruntime"),
     "plot": ("matplotlib",),
+    "proteins": ("gemmi",),
+    "serve": ("fastapi", "uvicorn", "jinja2", "prometheus_client"),
     "view": ("fastapi", "uvicorn"),
 }
 # Where import and package names differ.
-PACKAGES = {"PIL": "pillow", "odf": "odfpy", "python_calamine": "python-calamine", "rouge_score": "rouge-score"}
+PACKAGES = {
+    "PIL": "pillow",
+    "odf": "odfpy",
+    "prometheus_client": "prometheus-client",
+    "python_calamine": "python-calamine",
+    "rouge_score": "rouge-score",
+}
 
 
 def available(group: str) -> bool:

@@ -36,13 +36,20 @@ def atomic_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
     """A temporary folder that becomes `path`, with a manifest of its files, if the block succeeds."""
+    with complete_folder(path) as temporary:
+        yield temporary
+        digests = {file.name: sha256(file) for file in sorted(temporary.iterdir())}
+        (temporary / MANIFEST).write_text(json.dumps(digests, indent=1), encoding="utf-8")
+
+
+@contextmanager
+def complete_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder of files that becomes `path` if the block succeeds; an empty folder is replaced."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     temporary.mkdir(parents=True)
     try:
         with explain_full_disk(path):
             yield temporary
-            digests = {file.name: sha256(file) for file in sorted(temporary.iterdir())}
-            (temporary / MANIFEST).write_text(json.dumps(digests, indent=1), encoding="utf-8")
             for file in temporary.iterdir():
                 sync(file)
             sync(temporary)

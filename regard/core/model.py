@@ -18,6 +18,7 @@ class ModelConfig(Config):
     reads_trees: ClassVar[bool] = False  # dependency trees of its sentences may be its positions
     reads_images: ClassVar[bool] = False
     reads_tables: ClassVar[bool] = False
+    reads_alignments: ClassVar[bool] = False
 
     @property
     def fills_masks(self) -> bool:

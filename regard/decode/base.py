@@ -45,6 +45,14 @@ class TextWriter(Writer, Protocol):
 
 
 @runtime_checkable
+class JoinedState(State, Protocol):
+    """The state of texts that need not be equally long."""
+
+    def join(self, other: Any) -> "JoinedState":
+        """The texts of both, those of the other last; both states are used up."""
+
+
+@runtime_checkable
 class SourceWriter(Writer, Protocol):
     """A model that reads a source and writes a target."""
 

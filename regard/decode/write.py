@@ -31,9 +31,9 @@ def stream(
     so_far = prompt.tolist()
     rows = list(range(len(prompt)))
     tokens = prompt
-    small = _largest(model) <= SMALL
+    small = writes_alone(model)
     for _ in range(max_tokens):
-        with torch.inference_mode(), _one_thread(small and tokens.numel() == 1):
+        with torch.inference_mode(), one_thread(small and tokens.numel() == 1):
             scores, state = model.step(tokens, state)
             check_scores(scores[:, -1])
             tokens = choose(scores[:, -1], [so_far[row] for row in rows])[:, None]
@@ -51,7 +51,7 @@ def stream(
 
 
 @contextmanager
-def _one_thread(alone: bool) -> Iterator[None]:
+def one_thread(alone: bool) -> Iterator[None]:
     """One token is too little work to share: waking another thread takes longer than it saves."""
     before = torch.get_num_threads()
     if alone and before > 1:
@@ -63,8 +63,10 @@ def _one_thread(alone: bool) -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-def _largest(model: Writer) -> int:
-    return max((part.matrix().numel() for part in model.modules() if isinstance(part, Packable)), default=0)
+def writes_alone(model: Writer) -> bool:
+    """Whether the model is so small that one thread writes one token as fast as several."""
+    largest = max((part.matrix().numel() for part in model.modules() if isinstance(part, Packable)), default=0)
+    return largest <= SMALL
 
 
 def greedy(model: Writer, state: State, rows: int, start: int, end: int, max_tokens: int) -> list[list[int]]:

@@ -1,6 +1,7 @@
 """Other libraries' folders, in and out."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -102,12 +103,29 @@ def export_huggingface(run: Exportable, out: Path) -> str:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: already exists; choose a new folder")
     tokenizer, settings = run.path / TOKENIZER, vars(run.task) if run.task is not None else {}
+    if settings.get("ngrams") is not None:
+        command = "regard train classify --recipe portable"
+        raise ConfigError(
+            f"{run.path}: has an n-gram model beside the network, which no Hugging Face folder holds; "
+            f"`{command}` makes one that can be written"
+        )
     extra = dict(run.extra)
     if settings.get("labels"):
         extra["id2label"] = dict(enumerate(settings["labels"]))
     if "max_length" in settings:
         extra["longest"] = settings["max_length"]
-    huggingface.write(run.config, run.model, out, tokenizer if tokenizer.exists() else None, extra)
+    model = _calibrated(run.model, settings["mixture"].network) if "mixture" in settings else run.model
+    huggingface.write(run.config, model, out, tokenizer if tokenizer.exists() else None, extra)
     if isinstance(run.config, ViT) and "mean" in settings:
         write_pixels(out, run.config, settings)
     return str(read_json(out / "config.json")["architectures"][0])
+
+
+@torch.no_grad()
+def _calibrated(model: nn.Module, scale: float) -> nn.Module:
+    """The model with the temperature of its probabilities in the label layer."""
+    model = deepcopy(model)
+    for name, weight in model.named_parameters():
+        if name.startswith("head.label."):
+            weight.mul_(scale)
+    return model

@@ -24,7 +24,7 @@ from regard.interop.guess import guess
 from regard.interop.settings import LENGTH, TOKENS, Settings
 from regard.interop.special import copy_tokenizer
 from regard.interop.table import adopt, canonical, check, collect, fill, fitting
-from regard.models import BERT, GPT, ClassifierHead, ViT
+from regard.models import BERT, GPT, ClassifierHead, TokenClassifierHead, ViT
 from regard.parts.norms import RMSNorm
 from regard.parts.positions import Learned, Rotary
 
@@ -187,16 +187,10 @@ def _family_for(config: Any) -> Family:
 
 def _how(config: Any) -> str:
     """How a run is trained that can be written, for a person whose run cannot."""
-    if isinstance(config, GPT):
-        options = "--model GPT --model.position Rotary --model.norm RMSNorm --model.feed SwiGLU --model.bias false"
-        return f"; `regard train lm {options}` makes one that can be written"
-    if isinstance(config, BERT):
-        task = "classify --model BERT --model.head ClassifierHead" if _labels(config) else "fill --model BERT"
-        return f"; `regard train {task}` makes one that can be written"
-    if isinstance(config, ViT):
-        options = "--model ViT --model.image 0 --model.patch 0 --model.channels 0"  # 0: as the images are
-        return f"; `regard train image {options}` makes one that can be written"
-    return ""
+    task = "lm" if isinstance(config, GPT) else "image" if isinstance(config, ViT) else ""
+    if isinstance(config, BERT) and not isinstance(config.head, TokenClassifierHead):
+        task = "classify" if _labels(config) else "fill"
+    return f"; `regard train {task} --recipe portable` makes one that can be written" if task else ""
 
 
 def _description(config: Any, family: Family, extra: Mapping[str, Any]) -> dict[str, Any]:

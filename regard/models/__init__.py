@@ -2,6 +2,7 @@
 
 from regard.models.bert import BERT
 from regard.models.decoder_only import DecoderOnly
+from regard.models.evoformer import Evoformer
 from regard.models.gpt import GPT
 from regard.models.heads import ClassifierHead, MaskedLMHead, NoHead, SpanHead, TokenClassifierHead
 from regard.models.in_context import InContext
@@ -13,7 +14,7 @@ from regard.models.rnn_lm import RNNLM
 from regard.models.transformer import Transformer
 from regard.models.vit import ViT
 
-Model = RNN | Transformer | DecoderOnly | GPT | BERT | ViT | NPT | InContext | RNNLM | RNNClassifier
+Model = RNN | Transformer | DecoderOnly | GPT | BERT | ViT | NPT | InContext | RNNLM | RNNClassifier | Evoformer
 FromSource = RNN | Transformer | DecoderOnly  # those that read a source and write a target
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "RNNLM",
     "ClassifierHead",
     "DecoderOnly",
+    "Evoformer",
     "FromSource",
     "InContext",
     "MaskedLMHead",

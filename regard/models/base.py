@@ -13,3 +13,8 @@ class WritingModel(nn.Module):
     def max_positions(self) -> int | None:
         """How many tokens it can read and write in all; None: any number."""
         return None
+
+    @property
+    def joins_texts(self) -> bool:
+        """Whether states of texts of different lengths can be joined into one, to be stepped together."""
+        return False

@@ -11,7 +11,7 @@ from regard.parts.cache import Cache
 from regard.parts.dropout import Dropout
 from regard.parts.embed import BigramEmbedding, TokenEmbedding
 from regard.parts.init import ZeroInit, init_weights
-from regard.parts.masks import Causal, Mask
+from regard.parts.masks import Causal, From, Mask, join
 from regard.parts.norms import Norm
 from regard.parts.positions import Position, Positions, Rotary
 from regard.parts.softcap import Softcap
@@ -90,6 +90,9 @@ class GPTModel(WritingModel):
         """The final states, for a caller that needs the scores of few of them."""
         start = cache.length if cache else 0
         positions = positions or Positions.counting(tokens.shape[1], start, tokens.device)
+        if cache is not None and cache.starts is not None:  # each row counts from its own first token
+            positions = Positions(positions.index - cache.starts[:, None])
+            mask = join(mask, From(cache.starts))
         x = self.embedding(tokens)
         if self.bigram is not None:
             x = x + self.bigram(tokens, cache.last if cache else None, positions.index)
@@ -106,6 +109,11 @@ class GPTModel(WritingModel):
     @property
     def max_positions(self) -> int | None:
         return self.decoder.position.max_length
+
+    @property
+    def joins_texts(self) -> bool:
+        both = (self.config.attention, self.config.alternate)
+        return all(attention is None or attention.shift_invariant for attention in both)
 
     def init_state(self, capacity: int = 64) -> Cache:
         """An empty state for `step`."""

@@ -161,9 +161,9 @@ class InContextModel(nn.Module):
         with torch.no_grad():
             features = RowFeatures.of_table(values, category, labels, classes)
         x, _ = self._embed(features, column_codes, classes, labels)
-        queries = self.query_token.expand(len(x), x.shape[1] - context, -1)
+        queries = self.query_token.expand(x.shape[0], x.shape[1] - context, -1)
         x = x + torch.cat([self._label(labels, classes), queries], 1)
-        x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x], 1)
+        x = torch.cat([self.thinking_rows.expand(x.shape[0], -1, -1), x], 1)
         thinking = len(self.thinking_rows)
         for block in self.rows:
             x = block(x, context=thinking + context)
@@ -180,7 +180,7 @@ class InContextModel(nn.Module):
     ) -> Context:
         """The context rows, encoded once for any number of calls of `predict`."""
         x, column_bins = self._embed(features, column_codes, classes, labels)
-        x = torch.cat([self.thinking_rows.expand(len(x), -1, -1), x + self._label(labels, classes)], 1)
+        x = torch.cat([self.thinking_rows.expand(x.shape[0], -1, -1), x + self._label(labels, classes)], 1)
         cache = [KVCache(x.shape[1]) for _ in self.rows]
         for block, buffer in zip(self.rows, cache, strict=True):
             x = block(x, cache=buffer, context=x.shape[1])
@@ -222,9 +222,9 @@ class InContextModel(nn.Module):
         self, cells: Float[Tensor, "table row column cell"], labels: Tensor | None, column_bins: ColumnBins | None
     ) -> tuple[Float[Tensor, "table row summary cell"], ColumnBins | None]:
         """Summary tokens of each row, after attention between its cells."""
-        tables, summaries = len(cells), len(self.summary_tokens)
+        tables, summaries = cells.shape[0], len(self.summary_tokens)
         x = cells.flatten(0, 1)
-        x = torch.cat([self.summary_tokens.expand(len(x), -1, -1), x], 1)
+        x = torch.cat([self.summary_tokens.expand(x.shape[0], -1, -1), x], 1)
         for number, block in enumerate(self.cells, 1):
             x = _in_pieces(block, x, summaries if number == len(self.cells) else None)
             if self.column_pass is not None and number == 1:
@@ -265,7 +265,7 @@ class InContextModel(nn.Module):
 
 def _in_pieces(block: nn.Module, x: Float[Tensor, "row cell width"], queries: int | None) -> Tensor:
     """A cell block, which treats each row by itself, over a few rows at a time: several times faster at prediction."""
-    if torch.is_grad_enabled():
+    if torch.is_grad_enabled() or torch.compiler.is_exporting():  # how many pieces depends on the rows
         whole: Tensor = block(x, queries=queries)
         return whole
     pieces = x.split(max(1, CELLS_PER_PIECE // x.shape[1]))

@@ -65,7 +65,7 @@ class RNNClassifierModel(nn.Module):
         within = None
         if valid is not None:  # hidden tokens may stand inside a text: it ends after the last that is shown
             x = x * valid[:, :, None]
-            within = valid.flip(1).cummax(1).values.flip(1)
+            within = valid.long().flip(1).cumsum(1).flip(1) > 0
             within[:, 0] = True
         states, _ = self.encoder(x, valid=within)
         scores: Labels = self.head(states, valid)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from regard.core.errors import MANY, at_least, at_most, share
@@ -46,6 +47,11 @@ class RNNLMState:
     def select(self, rows: Tensor, beams: int = 1) -> "RNNLMState":
         return RNNLMState(None if self.carry is None else tuple(part[:, rows] for part in self.carry))
 
+    def join(self, other: "RNNLMState") -> "RNNLMState":
+        if self.carry is None or other.carry is None:
+            return other if self.carry is None else self
+        return RNNLMState(tuple(torch.cat(pair, 1) for pair in zip(self.carry, other.carry, strict=True)))
+
 
 class RNNLMModel(WritingModel):
     def __init__(self, config: RNNLM):
@@ -60,6 +66,10 @@ class RNNLMModel(WritingModel):
     def forward(self, tokens: Tokens) -> Logits:
         """Scores of the word after each token."""
         return self.step(tokens, self.init_state())[0]
+
+    @property
+    def joins_texts(self) -> bool:
+        return True
 
     def init_state(self, capacity: int = 0) -> RNNLMState:
         """An empty state for `step`; it never grows, so no capacity is laid out."""

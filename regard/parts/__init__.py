@@ -8,7 +8,7 @@ from regard.parts.embedding_skip import EmbeddingSkip
 from regard.parts.experts import Experts, Feed
 from regard.parts.feed import GELU, ExactGeGLU, GeGLU, NoFeed, ReLU, SiLU, SquaredReLU, SwiGLU, TanhGELU
 from regard.parts.init import Init, XavierInit, ZeroInit
-from regard.parts.masks import Causal, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
+from regard.parts.masks import Causal, From, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
 from regard.parts.multihead import MultiHead
 from regard.parts.norms import AcrossHeads, LayerNorm, NoNorm, Norm, RMSNorm
 from regard.parts.pool import ClassAndMean, ClassToken, Mean, Pool, Query
@@ -63,6 +63,7 @@ __all__ = [
     "ExactGeGLU",
     "Experts",
     "Feed",
+    "From",
     "Full",
     "GeGLU",
     "Grid",

@@ -1,8 +1,4 @@
-"""Linear maps that can be packed: laid out as the processor multiplies best, for the many small steps of decoding.
-
-A step of decoding multiplies a few rows with every matrix of the model. Packed by oneDNN, large matrices take between
-a fifth and three quarters of the time; the sums are the same but for their order.
-"""
+"""Linear maps that can be packed, which makes the small steps of decoding faster (`regard.parts.packed`)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,22 +7,24 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.parts.packed import PackedMatrix, check_precision, pack_matrix
+
 WORTH_PACKING = 2**17  # numbers in a matrix: smaller ones are quicker as they are
 
 
 class Packable:
     """A module that multiplies with one matrix."""
 
-    packed: Tensor | None = None
+    packed: PackedMatrix | None = None
 
     def matrix(self) -> Tensor:
         raise NotImplementedError("abstract: what is to be packed")
 
     def multiply(self, x: Tensor, bias: Tensor | None) -> Tensor:
-        if self.packed is None or torch.is_grad_enabled():
+        packed = self.packed
+        if packed is None or torch.is_grad_enabled() or x.numel() > packed.max_rows * x.shape[-1]:
             return F.linear(x, self.matrix(), bias)
-        product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.packed, bias, "none", [], "")
-        return product
+        return packed.multiply(x, bias)
 
 
 class Linear(nn.Linear, Packable):
@@ -39,18 +37,30 @@ class Linear(nn.Linear, Packable):
         return self.weight
 
 
+def pack(model: nn.Module, precision: str, rows: int = 1) -> list[Packable]:
+    """Pack the large matrices for steps of about `rows` rows, in place; the parts that this changed.
+
+    The weights themselves stay as they are, beside the packed copies.
+    """
+    check_precision(precision)
+    parts = [part for part in model.modules() if isinstance(part, Packable) and _worth_packing(part)]
+    for part in parts:
+        part.packed = pack_matrix(part.matrix().detach(), precision, rows)
+    return parts
+
+
 @contextmanager
 def packing(model: nn.Module, rows: int) -> Iterator[None]:
     """While this lasts, steps of about `rows` rows are faster. The packed copies go when it ends."""
-    large = [part for part in model.modules() if isinstance(part, Packable) and _worth_packing(part.matrix())]
-    for part in large if torch.backends.mkldnn.is_available() else []:
-        part.packed = torch.ops.mkldnn._reorder_linear_weight(part.matrix().detach(), rows)
+    parts = pack(model, "float32", rows)
     try:
         yield
     finally:
-        for part in large:
+        for part in parts:
             part.packed = None
 
 
-def _worth_packing(matrix: Tensor) -> bool:
-    return matrix.numel() >= WORTH_PACKING and matrix.dtype == torch.float32 and matrix.device.type == "cpu"
+def _worth_packing(part: Packable) -> bool:
+    matrix = part.matrix()
+    large = matrix.numel() >= WORTH_PACKING and matrix.dtype == torch.float32 and matrix.device.type == "cpu"
+    return large and part.packed is None

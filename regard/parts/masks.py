@@ -97,6 +97,20 @@ class Prefix(Mask):
         return allowed
 
 
+class From(Mask):
+    """Look at keys from the row's own start on: texts of different lengths that end together."""
+
+    same_for_all = True
+
+    def __init__(self, start: Int[Tensor, " batch"]):
+        self.start = start
+
+    def at(self, query: Index, key: Index) -> Allowed:
+        places = torch.broadcast_tensors(key, query)[0]
+        allowed: Tensor = places >= self.start.view(-1, *[1] * places.dim())
+        return allowed
+
+
 class SameDocument(Mask):
     """Look inside your own text only, where several are packed into one row."""
 

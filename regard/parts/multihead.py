@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
 from regard.core.shapes import Memory, Stream
-from regard.parts.attention import Attention, Full
+from regard.parts.attention import Attention, Bias, Full
 from regard.parts.cache import KVCache
 from regard.parts.linear import Linear
 from regard.parts.masks import Mask
@@ -69,20 +69,21 @@ class MultiHead(nn.Module):
         position: PositionEncoding | None = None,
         positions: Positions | None = None,
         cache: KVCache | None = None,
+        bias: Bias | None = None,
     ) -> Stream:
+        """A `bias` takes the place of the position encoding's own."""
         q = self._split(self.query(x), self.query_norm)
-        bias = None
         if position is not None and positions is not None:
             q = position.turn(q, positions)
-            bias = position.bias(positions)
+            bias = position.bias(positions) if bias is None else bias
         if memory is not None and cache is not None and cache.length:
             k, v = cache.stored()
         else:
-            k, v = self._keys_and_values(x if memory is None else memory, position, positions)
+            k, v = self.keys_and_values(x if memory is None else memory, position, positions)
             if cache is not None:
                 k, v = cache.append(k, v)
         k, v = self._share(k), self._share(v)
-        beams = len(q) // len(k)  # rows of x that share a row of memory
+        beams = q.shape[0] // k.shape[0]  # rows of x that share a row of memory
         q = _side_by_side(q, beams)
         if self.pattern.watched:
             output, pattern = self.attend.watch(q, k, v, mask, bias)
@@ -92,9 +93,10 @@ class MultiHead(nn.Module):
         output = _apart(output, beams)
         return self.out(self.join(output))
 
-    def _keys_and_values(
-        self, source: Tensor, position: PositionEncoding | None, positions: Positions | None
+    def keys_and_values(
+        self, source: Tensor, position: PositionEncoding | None = None, positions: Positions | None = None
     ) -> tuple[Tensor, Tensor]:
+        """What queries look up in `source`, before heads of a group share it."""
         k = self._split(self.key(source), self.key_norm)
         if position is not None and positions is not None:
             k = position.turn(k, positions)

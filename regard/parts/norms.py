@@ -43,8 +43,8 @@ class RootMeanSquare(nn.RMSNorm):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        few = x.numel() <= FEW and x.dtype == self.weight.dtype and x.device.type == "cpu"
-        if torch.is_grad_enabled() or not few:
+        plain = torch.is_grad_enabled() or torch.compiler.is_exporting()  # an exported norm must fit any size
+        if plain or x.numel() > FEW or x.dtype != self.weight.dtype or x.device.type != "cpu":
             return super().forward(x.view_as(x))  # so that its gradient is summed before a residual's is added
         width = x.shape[-1]
         twice = torch.layer_norm(torch.cat([x, -x], -1), (2 * width,), None, None, self.eps or 0.0)

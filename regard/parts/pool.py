@@ -118,4 +118,4 @@ class QueryPool(Pooling):
         self.attend = MultiHead(width, heads)
 
     def forward(self, states: States) -> Whole:
-        return self.attend(self.query.expand(len(states), -1, -1), states)[:, 0]
+        return self.attend(self.query.expand(states.shape[0], -1, -1), states)[:, 0]

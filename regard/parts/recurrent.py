@@ -9,8 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.core.config import Config
 from regard.core.shapes import States, Valid
-
-Carry = tuple[Tensor, ...]  # LSTM: hidden and cell; GRU: hidden. Each: layers, batch, width
+from regard.parts.padded_recurrence import Carry, scan_cells
 
 
 class CellConfig(Config):
@@ -42,6 +41,8 @@ class Recurrent(nn.Module):
         self, x: States, carry: Carry | None = None, valid: Valid | None = None
     ) -> tuple[Float[Tensor, "batch length hidden"], Carry]:
         """States of every token and what is carried on at the end of each text, its padding left out."""
+        if torch.compiler.is_exporting():
+            return scan_cells(self.cells, x, carry, valid)
         initial = carry if carry is None or isinstance(self.cells, nn.LSTM) else carry[0]
         if valid is None:
             states, last = self.cells(x, initial)

@@ -4,6 +4,7 @@ config.yaml          task, model, training and data settings; versions, threads,
 tokenizer.json       for text
 columns.json, keys.json, table.safetensors   for a table: its columns, ignored columns, training rows
 model.safetensors    the best weights
+ngrams.safetensors   for a text classifier: the n-gram model beside the network
 checkpoints/step-…/  weights, optimiser, progress; complete or absent, with a sha256 manifest
 metrics.jsonl        a line a log step
 card.md              what it is, on what data, its scores, the command that made it
@@ -14,6 +15,7 @@ from regard.store.folder import (
     COLUMNS,
     CONFIG,
     KEYS,
+    NGRAMS,
     TABLE,
     TOKENIZER,
     WEIGHTS,
@@ -28,6 +30,7 @@ __all__ = [
     "CONFIG",
     "KEYS",
     "METRICS",
+    "NGRAMS",
     "TABLE",
     "TOKENIZER",
     "WEIGHTS",

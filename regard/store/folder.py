@@ -29,12 +29,13 @@ from regard.train.keeper import Checkpoint
 CONFIG, WEIGHTS, TOKENIZER = "config.yaml", "model.safetensors", "tokenizer.json"
 CARD = "card.md"
 COLUMNS, KEYS, TABLE = "columns.json", "keys.json", "table.safetensors"
+NGRAMS = "ngrams.safetensors"
 CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
 
 
 OURS = {
-    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, KEYS, TABLE, "checkpoints", "tokens", "images", CARD, "loss.png",
-    "alignment.png", ".lock",
+    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, KEYS, TABLE, NGRAMS, "checkpoints", "tokens", "images", CARD,
+    "loss.png", "alignment.png", ".lock",
 }  # fmt: skip
 
 

@@ -22,11 +22,10 @@ from regard.data.trees.conllu import Parse
 from regard.decode import Beam
 from regard.models import Model
 from regard.store.loaded import Loaded
+from regard.tasks.baseline import Measure, Scores, no_baseline
 from regard.tasks.recording import Recording, ViewInput
 from regard.text import Tokenizer
 from regard.train import Ranks, Sample, Training
-
-Scores = Mapping[str, float]
 
 
 @runtime_checkable
@@ -68,6 +67,9 @@ class Prepared:
     keep: Callable[[], object] = lambda: None  # moves what else the folder should hold into it
     sample: Sample | None = None  # of what the model produces, logged beside each validation loss
     weights: Mapping[str, Tensor] = field(default_factory=dict)  # to start from; others are initialised at random
+    baseline: Measure = no_baseline  # a simple method on the same validation data
+    calibrate: Callable[["Run"], Any] | None = None  # the task with what is fitted on the validation data at the end
+    refit: Callable[[], object] = lambda: None  # after scoring: fit what takes seconds again, on all the data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +122,10 @@ class Task(Config, ABC):
     @abstractmethod
     def evaluate(self, run: "Run", files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         """Scores on files in the form that training took, with what exactly was counted."""
+
+    def read_extra(self, path: Path) -> Mapping[str, Any]:
+        """What a run folder holds for this task beside the model, read when a run is loaded."""
+        return {}
 
     # Viewing
 

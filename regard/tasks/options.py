@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -40,6 +40,9 @@ class TrainOptions:
         Replace the run that the folder holds.
     show_settings
         Print the settings as YAML and stop.
+    recipe
+        `portable` makes the model only of parts that other libraries have, for `regard export --to huggingface` and
+        gguf; those of the default recipe learn faster, and leave as ONNX and torch.export programs.
     """
 
     out: Path
@@ -51,6 +54,7 @@ class TrainOptions:
     resume: bool = False
     overwrite: bool = False
     show_settings: bool = False
+    recipe: Literal["default", "portable"] = "default"
 
     @property
     def continues(self) -> bool:
@@ -72,6 +76,10 @@ class TrainOptions:
         from regard.tasks.training import train
         from regard.train import is_rank, run_as_ranks
 
+        if self.recipe == "portable":
+            from regard.tasks.portable import portable
+
+            plan = portable(plan)
         plan = settle(plan, {**self.changes(), **(changes or {})}, self.out, self.resume)
         if self.show_settings:
             from regard.core.config import to_yaml

@@ -49,7 +49,8 @@ def _check_labels(task: Task | None, loaded: Loaded) -> None:
 
 def as_run(loaded: Loaded, task: Task | None = None) -> Run:
     task = task or adopt(loaded.config, loaded.extra)
-    return Run(loaded.path, loaded.config, loaded.model, loaded.tokenizer, loaded.extra, task)
+    extra = loaded.extra if task is None else {**loaded.extra, **task.read_extra(loaded.path)}
+    return Run(loaded.path, loaded.config, loaded.model, loaded.tokenizer, extra, task)
 
 
 def adopt(config: Model, extra: Mapping[str, Any]) -> Task | None:

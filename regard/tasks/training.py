@@ -14,7 +14,8 @@ from regard.core.files import write_text
 from regard.core.model import build_model
 from regard.store import CARD, TOKENIZER, RunFolder
 from regard.store.loss_plot import plot_losses
-from regard.tasks.base import Prepared, Scores, Workspace
+from regard.tasks.base import Prepared, Workspace
+from regard.tasks.baseline import Baseline, Scores, measure_baseline, no_baseline
 from regard.tasks.plan import Plan, describe
 from regard.tasks.run import load_run
 from regard.train import Loop, Ranks, Report, join_ranks
@@ -34,7 +35,7 @@ def train(plan: Plan, out: str | Path, *, resume: bool = False, overwrite: bool 
                 folder.check_free(overwrite=overwrite, instead="continue it with --resume, ")
         ready = stack.enter_context(plan.task.prepare(plan, Workspace(out, ranks, resume)))
         if not scored:
-            ready = replace(ready, score=lambda run, loss: {"loss": loss})
+            ready = replace(ready, score=lambda run, loss: {"loss": loss}, baseline=no_baseline)
         plan = replace(plan, task=ready.task, model=ready.model)
         _check_kinds(plan)
         loop = _loop(plan, ready, folder, ranks)
@@ -86,19 +87,30 @@ def _finish(plan: Plan, ready: Prepared, report: Report, folder: RunFolder) -> N
     if report.stopped_by:
         return
     best = report.progress.best
+    if ready.calibrate is not None:
+        plan = replace(plan, task=ready.calibrate(load_run(folder.path)))
+        folder.write_config(describe(plan, folder.path))
     scores = ready.score(load_run(folder.path), math.nan if best is None else best)
-    folder.log(step=report.progress.step, **scores)
     line = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
     log.info("%s: %s (see %s there)", folder.path, line, CARD)
-    write_text(folder.path / CARD, card(plan, report, scores, folder.path))
+    baseline = measure_baseline(ready.baseline, scores)
+    beside = {} if baseline is None else {f"baseline_{baseline.score}": baseline.value}
+    folder.log(step=report.progress.step, **scores, **beside)
+    ready.refit()
+    write_text(folder.path / CARD, card(plan, report, scores, folder.path, baseline))
 
 
-def card(plan: Plan, report: Report, scores: Scores, out: Path) -> str:
+def card(plan: Plan, report: Report, scores: Scores, out: Path, baseline: Baseline | None = None) -> str:
     """What a run is, on what data, its scores and the command that made it, for a person."""
     settings, progress = describe(plan, out), report.progress
     lines = [f"# {type(plan.model).__name__}, {type(plan.task).__name__}", ""]
     lines += [f"- {name}: {value:.4f}" for name, value in scores.items()]
-    lines.append(f"- best validation loss: {progress.best}, at step {progress.best_step:,} of {progress.step:,}")
+    lines += [] if baseline is None else [f"- baseline: {baseline}"]
+    if progress.best_error is None:
+        lines.append(f"- best validation loss: {progress.best}, at step {progress.best_step:,} of {progress.step:,}")
+    else:
+        step = f"the weights of step {progress.best_step:,} of {progress.step:,}"
+        lines.append(f"- fewest validation errors: {progress.best_error:.4f}, by {step}; lowest loss {progress.best}")
     lines.append(f"- data: {plan.data}")
     if plan.init:
         lines.append(f"- started from: {plan.init}")

@@ -45,8 +45,9 @@ class Display:
             self._line_at = time.monotonic()
             self.console.print(f"step {step:,}{of}  {status}")
 
-    def validated(self, step: int, loss: float, *, best: bool) -> None:
-        self.console.print(f"step {step:,}  validation loss {loss:.4f}{' (best)' if best else ''}")
+    def validated(self, step: int, loss: float, error: float | None, *, best: bool) -> None:
+        errors = "" if error is None else f"  errors {error:.2%}"
+        self.console.print(f"step {step:,}  validation loss {loss:.4f}{errors}{' (best)' if best else ''}")
 
 
 def clock(seconds: float) -> str:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 
 import torch
 from torch import nn
 
-from regard.core.batches import Batches, Objective
+from regard.core.batches import Batches, CountsErrors, Objective
 from regard.core.compiling import eager_mode
 from regard.core.machine import device_of
 from regard.train.ranks import Ranks
@@ -16,15 +17,26 @@ Sample = Callable[[nn.Module], str]  # a short text that shows what a model does
 
 def evaluate(model: nn.Module, task: Objective, data: Batches, ranks: Ranks = Ranks()) -> float:
     """Mean loss over one pass of the data, computed on the model's own device."""
-    device, total, count = device_of(model), 0.0, 0.0
+    return loss_and_error_rate(model, task, data, ranks)[0]
+
+
+def loss_and_error_rate(
+    model: nn.Module, task: Objective, data: Batches, ranks: Ranks = Ranks()
+) -> tuple[float, float | None]:
+    """Mean loss over one pass of the data, and the fraction of errors where the task counts them."""
+    device, totals = device_of(model), [0.0] * 4
     with torch.no_grad(), evaluation_mode(model):
         for batch in data.once():
             part = batch.shard(ranks.rank, ranks.world)
             if part.rows:
-                loss = task.loss(model, part.to(device))
-                total, count = total + loss.total.item(), count + loss.terms.item()
-    total, count = ranks.sum([total, count])
-    return total / max(count, 1)
+                here = part.to(device)
+                both = (
+                    task.loss_and_errors(model, here) if isinstance(task, CountsErrors) else (task.loss(model, here),)
+                )
+                values = [number.item() for loss in both for number in loss]
+                totals = [total + value for total, value in zip_longest(totals, values, fillvalue=0.0)]
+    total, count, errors, terms = ranks.sum(totals)
+    return total / max(count, 1), errors / terms if terms else None
 
 
 def sampled(model: nn.Module, sample: Sample) -> str:

@@ -16,7 +16,7 @@ from regard.core.modules import after_step
 from regard.core.tensors import load_weights
 from regard.train.display import Display
 from regard.train.ema import EMA
-from regard.train.evaluate import Sample, evaluate, sampled
+from regard.train.evaluate import Sample, loss_and_error_rate, sampled
 from regard.train.keeper import Checkpoint, Keeper
 from regard.train.precision import choose
 from regard.train.progress import DivergedError, Progress, Report
@@ -188,20 +188,33 @@ class Loop:
         with ExitStack() as stack:
             if self.ema is not None:
                 stack.enter_context(self.ema.applied_to(self.model))
-            loss, sample = None, {}
+            loss, error, sample = None, None, {}
             if self.valid is not None:
-                loss = evaluate(self.model, self.task, self.valid, self.ranks)
-            best = self.progress.best
-            better = loss is None or best is None or loss < best
+                loss, error = loss_and_error_rate(self.model, self.task, self.valid, self.ranks)
+            better = self._is_better(loss, error)
             if better:
-                self.progress.best = loss if loss is not None and math.isfinite(loss) else None
                 self._keep_weights()
             finite = loss is None or math.isfinite(loss)  # nothing can be sampled from other numbers
             if self.sample is not None and self.ranks.first and finite:
                 sample["sample"] = sampled(self.model, self.sample)
         if self.ranks.first and loss is not None:
-            display.validated(self.progress.step, loss, best=better)
-            self.keeper.log(step=self.progress.step, valid=loss, seconds=self.progress.seconds, **sample)
+            display.validated(self.progress.step, loss, error, best=better)
+            errors = {} if error is None else {"valid_error": error}
+            self.keeper.log(step=self.progress.step, valid=loss, seconds=self.progress.seconds, **errors, **sample)
+
+    def _is_better(self, loss: float | None, error: float | None) -> bool:
+        """Whether these are the best weights so far: by their errors where the task counts them, and by their loss."""
+        progress = self.progress
+        lowest = loss is None or progress.best is None or loss < progress.best
+        if lowest:
+            progress.best = loss if loss is not None and math.isfinite(loss) else None
+        if loss is None or error is None or not math.isfinite(loss):
+            return lowest
+        best = (progress.best_error, progress.best_error_loss)
+        better = None in best or (error, loss) < best
+        if better:
+            progress.best_error, progress.best_error_loss = error, loss
+        return better
 
     def _keep_weights(self) -> None:
         weights = self.ranks.weights(self.model)

@@ -14,7 +14,9 @@ class Progress:
     skipped: int = 0  # steps whose loss or gradient was not finite
     bad_in_a_row: int = 0
     best: float | None = None  # lowest validation loss
-    best_step: int = 0  # 0: no weights have been kept yet
+    best_step: int = 0  # of the weights in the run folder; 0: there are none yet
+    best_error: float | None = None  # validation error rate of these weights, where the task counts errors
+    best_error_loss: float | None = None  # and their validation loss
     ema_updates: int = 0
     threads: int = 0
     torch: str = ""

@@ -1,10 +1,13 @@
 """The viewer's web server: bind a port, then serve the session until Ctrl-C. Needs the extra `regard[view]`."""
 
 import socket
+from typing import TYPE_CHECKING
 
 from regard.core.errors import UserError
 from regard.core.extras import require
-from regard.view.session import Session
+
+if TYPE_CHECKING:
+    from regard.view.session import Session
 
 PORT = 7417
 
@@ -32,7 +35,7 @@ def bind(host: str, port: int | None) -> socket.socket:
     raise UserError(f"{host}: no free port")
 
 
-def serve(session: Session, listener: socket.socket, host: str) -> None:
+def serve(session: "Session", listener: socket.socket, host: str) -> None:
     """Answer until Ctrl-C."""
     check_installed()
     import uvicorn

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from regard.serve import server as serve_server
 from regard.studies.ablate import ablation
 from regard.studies.runner import pool
 from regard.studies.runner.folder import Job, StudyFolder
@@ -41,11 +42,16 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("train", "image"): {**SMALL, "--model.layers": "1"},
     ("fit",): {"--time-limit": SECONDS},
     ("distil",): {"--time-limit": SECONDS, "--mode": "in_context"},
+    ("serve",): {"--port": "0"},
     ("compare",): {"--time-limit": SECONDS, "--folds": "2"},
     ("pretrain", "tables"): {
         "--steps": "2", "--model.width": "16", "--model.heads": "2", "--model.layers": "1", "--model.cell-width": "16",
         "--model.cell-layers": "1", "--data.budget": "600", "--data.max-rows": "64", "--data.groups": "4",
         "--data.long-rows": "128",
+    },
+    ("pretrain", "contacts"): {
+        "--steps": "2", "--model.width": "8", "--model.pair-width": "8", "--model.heads": "2", "--model.layers": "1",
+        "--data.crop": "16", "--data.copies": "1", "--training.batch-size": "2",
     },
     ("study", "ablate"): {**TEXT, "--seeds": "1", "--only": "no-norm", "--training.optimiser.lr": "0.002"},
     ("study", "scale"): {
@@ -77,6 +83,7 @@ class Reader:
         patch.setattr(scaling, "FRACTIONS", (0.25, 0.5, 1.0))
         patch.setattr(laws, "RESAMPLES", 8)
         patch.setattr(server, "serve", lambda *_: None)  # the address is bound and printed; nobody waits for a browser
+        patch.setattr(serve_server, "run_server", lambda *_: None)
         patch.setattr(compare, "installed_baselines", lambda: SCIKIT_LEARN)
         for task in ("translate", "summarise"):
             patch.setattr(f"regard.tasks.{task}.task.write_targets", write_little)

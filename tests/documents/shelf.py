@@ -9,6 +9,7 @@ from PIL import Image
 from regard.data.tables.files import write_table
 from tests.conllu import chain
 from tests.images.make import write_classes
+from tests.proteins.make import write_families, write_family, write_structure
 
 GERMAN = ["Zwei Hunde spielen .", "Der Hund sieht die Katze .", "Die Katze schläft .", "Ein Mann liest ."]
 ENGLISH = ["two dogs play .", "the dog sees the cat .", "the cat sleeps .", "a man reads ."]
@@ -35,6 +36,7 @@ def fill(folder: Path) -> None:
     rows = [line.replace("\t", ",") for line in ["kind\tmessage", *MOODS * 12]]
     (folder / "train.csv").write_text("".join(f"{row}\n" for row in rows))
     (folder / "new.txt").write_text("what a day\nnever\n")
+    (folder / "keys.txt").write_text("a-key-of-an-example\n")
     documents = [f"{one} {other}\t{one}\n" for one in ENGLISH for other in ENGLISH]
     for name in ("pairs.tsv", "dev.tsv", "test_pairs.tsv"):
         (folder / name).write_text("".join(documents))
@@ -45,6 +47,8 @@ def fill(folder: Path) -> None:
     _tables(folder)
     _series(folder)
     _images(folder)
+    write_families(folder / "families")
+    write_structure(folder / "1abc.pdb", write_family(folder, "family", seed=4))
 
 
 def _tagged() -> str:

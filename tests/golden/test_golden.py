@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
+from regard.core.config import override
 from regard.data.text.dates import Dates
 from regard.models import InContext
 from regard.store import read_metrics
@@ -63,7 +64,9 @@ def plan_of(name: str, root: Path) -> Plan:
             in_context_tables(), data=Prior(flat_rules=0.0, many_levels=0.0), model=InContext()
         ),
     }
-    return plans[name]()
+    plan = plans[name]()
+    # Without the n-gram model, which would make the losses small whatever the network does.
+    return override(plan, {"task.ngrams": None}) if name.startswith("classify") else plan
 
 
 def shortened(plan: Plan) -> Plan:

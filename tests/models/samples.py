@@ -17,6 +17,7 @@ from regard.models import (
     RNNLM,
     ClassifierHead,
     DecoderOnly,
+    Evoformer,
     FromSource,
     InContext,
     Model,
@@ -43,6 +44,7 @@ BASES: dict[type, Any] = {
     RNNLM: RNNLM(vocab=VOCAB, width=16, layers=2),
     RNNClassifier: RNNClassifier(vocab=VOCAB, width=16, layers=2, head=ClassifierHead(3, "mean")),
     InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking_rows=2, quantiles=5, dropout=0.1, **SIZES),
+    Evoformer: Evoformer(features=3, pair_width=8, outer=3, window=3, **SIZES),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"kv_heads": 1}, {"bias": False, "head_size": 4}],
@@ -52,6 +54,7 @@ EXTRAS: dict[type, list[dict[str, Any]]] = {
     RNN: [{"target_vocab": 7}, {"tied": False}, {"layers": 1}],
     RNNLM: [{"tied": False}, {"layers": 1}],
     RNNClassifier: [{"head": ClassifierHead(3, "max")}, {"layers": 1}],
+    Evoformer: [{"triangles": "both"}, {"triangles": "none", "window": 0}, {"along": "rows"}, {"bias": "none"}],
 }
 
 
@@ -129,6 +132,8 @@ def inputs_for(config: Any, lengths: list[int] = LENGTHS) -> dict[str, Any]:
             return {"cells": cells, "masked": torch.rand(cells.shape) < 0.3, "valid": valid}
         case InContext():
             return table_inputs(classes=3)
+        case Evoformer():
+            return alignment_inputs(config, residues=23)
     raise NotImplementedError(f"say what {type(config).__name__} is given")
 
 
@@ -140,6 +145,16 @@ def table_inputs(classes: int) -> dict[str, Any]:
     values[:, :, 2] = torch.randint(5, (3, 23))
     codes = torch.randn(3, 4, 8)
     return {"values": values, "category": category, "target": target, "classes": classes, "column_codes": codes}
+
+
+def alignment_inputs(config: Evoformer, residues: int) -> dict[str, Any]:
+    """Small alignments with features of each pair of residues, the same in both directions."""
+    features = torch.randn(3, residues, residues, config.features)
+    return {
+        "letters": torch.randint(config.letters, (3, 5, residues)),
+        "profile": torch.rand(3, residues, config.letters).softmax(-1),
+        "features": features + features.transpose(1, 2),
+    }
 
 
 def alone(given: dict[str, Any], row: int, length: int) -> dict[str, Any]:

@@ -12,7 +12,20 @@ from torch import nn
 
 from regard.core.config import from_dict, from_yaml, to_dict, to_yaml
 from regard.core.errors import ConfigError
-from regard.models import BERT, GPT, NPT, RNN, RNNLM, DecoderOnly, InContext, Model, RNNClassifier, Transformer, ViT
+from regard.models import (
+    BERT,
+    GPT,
+    NPT,
+    RNN,
+    RNNLM,
+    DecoderOnly,
+    Evoformer,
+    InContext,
+    Model,
+    RNNClassifier,
+    Transformer,
+    ViT,
+)
 from regard.parts import (
     BigBird,
     Experts,
@@ -67,6 +80,8 @@ def test_answers_have_their_shape(config):
         assert shapes == [(3, 3)]
     elif isinstance(config, InContext):
         assert shapes == [(3, 23 - 15, 3)]
+    elif isinstance(config, Evoformer):
+        assert shapes == [(3, 23, 23, config.bins), (3, 5, 23, config.letters)]
     else:
         assert shapes == [(3, 23 if isinstance(config, GPT | BERT | RNNLM) else 8, VOCAB)]
 
@@ -223,6 +238,7 @@ def test_what_is_refused_is_refused_for_a_reason(config):
         cannot |= isinstance(config, InContext) and (
             name == "alternate" or (name == "attention" and type(part) is not Full)
         )
+        cannot |= isinstance(config, Evoformer) and name == "attention" and not part.takes_bias
         assert refused == cannot, f"{name}={part}"
 
 

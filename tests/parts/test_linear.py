@@ -1,10 +1,14 @@
 """Packed matrices multiply as the others do, only faster, and leave nothing behind."""
 
+import pytest
 import torch
+import torch.nn.functional as F
 
+from regard.core.errors import ConfigError
 from regard.models import Transformer
 from regard.parts import linear
-from regard.parts.linear import Linear, Packable, packing
+from regard.parts.linear import Linear, Packable, pack, packing
+from regard.parts.packed import Int8
 
 
 def test_a_packed_model_answers_the_same(monkeypatch):
@@ -36,3 +40,38 @@ def test_gradients_flow_though_a_matrix_is_packed():
         layer(x).sum().backward()
     assert layer.weight.grad is not None
     torch.testing.assert_close(layer.weight.grad, x.sum(0).expand(512, -1))
+
+
+@pytest.mark.parametrize(("precision", "error"), [("bfloat16", 0.006), ("int8", 0.015)])
+def test_fewer_bytes_give_nearly_the_same_product(precision: str, error: float):
+    torch.manual_seed(0)
+    layer = Linear(512, 384)
+    x = torch.randn(1, 1, 512)
+    with torch.inference_mode():
+        exact = layer(x)
+        pack(layer, precision)
+        product = layer(x)
+        assert product.dtype == torch.float32
+        assert 0 < (product - exact).norm() < error * exact.norm()
+        many = torch.randn(3, 40, 512)  # as of a prompt
+        torch.testing.assert_close(layer(many), F.linear(many, layer.weight, layer.bias))
+
+
+def test_a_matrix_that_is_packed_stays_so():
+    layer = Linear(512, 512)
+    pack(layer, "int8")
+    chosen = layer.packed
+    with packing(layer, 8):
+        assert layer.packed is chosen
+    assert layer.packed is chosen
+
+
+def test_scales_of_int8_are_those_that_the_weights_were_rounded_by():
+    packed = Int8(torch.tensor([[1.0, -0.5, 0.25], [0.0, 0.0, 0.0]]))
+    restored = packed.matrix.float() * packed.scales.float()[:, None]
+    torch.testing.assert_close(restored, torch.tensor([[1.0, -0.5, 0.25], [0.0, 0.0, 0.0]]), atol=0.006, rtol=0)
+
+
+def test_an_unknown_precision_is_one_line():
+    with pytest.raises(ConfigError, match="did you mean 'int8'"):
+        pack(Linear(512, 512), "in8")

@@ -270,3 +270,73 @@ def test_the_verb_writes_a_table_a_plot_and_json(tmp_path: Path, capsys: pytest.
     assert len(document["forecast"]) == 10
     assert regard(*words, "--horizon", "5", "--out", str(tmp_path / "f.pdf")) == 2
     assert regard(*words, "--horizon", "5", "--plot", str(tmp_path / "f.txt")) == 2
+
+
+def shop_with_holidays(days: int = 800) -> pd.DataFrame:
+    """Closed on German holidays, with a week of its own."""
+    holidays = pytest.importorskip("holidays")
+    dates = pd.date_range("2022-03-01", periods=days)
+    units = 100 + 20 * np.sin(np.arange(days) * 2 * np.pi / 7) + np.random.default_rng(0).normal(size=days)
+    closed = [date.date() in holidays.country_holidays("DE", years=range(2022, 2026)) for date in dates]
+    return pd.DataFrame({"date": dates, "units": np.where(closed, 0.0, units)})
+
+
+def test_a_holiday_is_forecast_as_past_ones_were():
+    frame = shop_with_holidays()
+    past, future = frame[frame.date < "2023-12-18"], frame[(frame.date >= "2023-12-18") & (frame.date < "2024-01-04")]
+    closed = future.units.to_numpy() == 0
+    assert closed.sum() == 3  # Christmas, the day after, New Year
+    with_them = forecaster(horizon=len(future), holidays="de").forecast(past)
+    without = forecaster(horizon=len(future)).forecast(past)
+    predicted, plain = with_them.table.units.to_numpy(), without.table.units.to_numpy()
+    assert predicted[closed].max() < 15
+    assert plain[closed].min() > 60
+    assert np.abs(predicted - future.units)[~closed].max() < 8
+    high = with_them.table["units_q95"].to_numpy()
+    assert (high >= predicted).all()
+    assert with_them.scores[0].mase < without.scores[0].mase
+
+
+def test_the_effect_of_a_holiday_is_known_only_after_it():
+    frame = shop_with_holidays()
+    series, _ = read_series(frame, ("date", "units", []), None, "error")
+    effects = series[0].with_holidays("DE", 7).holidays
+    changed = frame.assign(units=np.where(frame.date > "2023-06-01", 7.0, frame.units))
+    other = read_series(changed, ("date", "units", []), None, "error")[0][0].with_holidays("DE", 7).holidays
+    assert effects is not None
+    assert other is not None
+    origin = int(np.flatnonzero(frame.date == "2023-05-26")[0])  # before Whit Monday
+    quantiles = np.linspace(80, 120, len(LEVELS))[None].repeat(7, 0)
+    assert np.array_equal(effects.apply(quantiles, origin), other.apply(quantiles, origin))
+    assert effects.apply(quantiles, origin)[2].max() < 60
+    assert np.array_equal(effects.apply(quantiles, origin)[0], quantiles[0])
+
+
+def test_a_series_with_negative_values_is_shifted_on_holidays():
+    frame = shop_with_holidays()
+    frame["units"] = np.where(frame.units == 0, -50.0, frame.units - 100)
+    series, _ = read_series(frame, ("date", "units", []), None, "error")
+    effects = series[0].with_holidays("DE", 7).holidays
+    assert effects is not None
+    assert not effects.multiplies
+    origin = int(np.flatnonzero(frame.date == "2024-04-28")[0])  # before Labour Day
+    quantiles = np.linspace(-5, 5, len(LEVELS))[None].repeat(7, 0)
+    changed = effects.apply(quantiles, origin)
+    assert np.array_equal(changed[0], quantiles[0])
+    assert changed[2].max() < -10
+    assert (np.diff(changed[2]) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("code", "message"), [("XX", "not a country code"), ("DE-XX", "DE-XX"), ("", "not a country code")]
+)
+def test_an_unknown_country_is_one_line(code: str, message: str):
+    pytest.importorskip("holidays")
+    with pytest.raises(ConfigError, match=message):
+        forecaster(holidays=code).forecast(sales(60, ("Rome",)))
+
+
+def test_months_have_no_holidays():
+    frame = pd.DataFrame({"date": pd.date_range("2015-01-01", periods=60, freq="MS"), "units": monthly(60)})
+    with pytest.raises(ConfigError, match="the times are monthly"):
+        forecaster(holidays="DE").forecast(frame)

@@ -21,6 +21,7 @@ def forecast(
     plot: Path | None = None,
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),
     season: int | None = None,
+    holidays: str | None = None,
     duplicates: Literal["error", "sum", "mean"] = "error",
     weights: Path | None = None,
     query: str = "",
@@ -48,6 +49,8 @@ def forecast(
         Quantiles to write beside the median.
     season
         Steps of a season; by default those of the frequency (7 for daily, 12 for monthly values). 1: no season.
+    holidays
+        Country, or part of one, whose public holidays change the values: DE, US, DE-BY.
     duplicates
         What rows of the same time in the same series are: an error, or parts to add up or average.
     weights
@@ -78,6 +81,7 @@ def forecast(
         by=by,
         quantiles=quantiles,
         season=season,
+        holidays=holidays,
         duplicates=duplicates,
         weights=str(weights) if weights else None,
     )

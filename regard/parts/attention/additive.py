@@ -15,6 +15,7 @@ class Additive(AttentionConfig):
     hides_future = True
     takes_bias = True
     cross_attention = True
+    shift_invariant = True
 
     def build(self, heads: int, head_size: int) -> "AdditiveAttention":
         return AdditiveAttention(heads, head_size)

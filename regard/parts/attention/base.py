@@ -24,6 +24,7 @@ class AttentionConfig(Config):
     hides_future: ClassVar[bool]  # whether it can be causal
     takes_bias: ClassVar[bool]  # whether a position encoding may add to its scores
     cross_attention: ClassVar[bool]  # whether it can be cross-attention, where queries and keys are of different texts
+    shift_invariant: ClassVar[bool] = False  # whether only distances matter: keys may then begin anywhere in a row
 
     def build(self, heads: int, head_size: int) -> "Attention":
         raise NotImplementedError("abstract: a config builds its attention")

@@ -21,6 +21,7 @@ class Distance(AttentionConfig):
     hides_future = True
     takes_bias = True
     cross_attention = True
+    shift_invariant = True
 
     def build(self, heads: int, head_size: int) -> "DistanceAttention":
         return DistanceAttention(heads)

@@ -36,6 +36,7 @@ class Full(AttentionConfig):
     hides_future = True
     takes_bias = True
     cross_attention = True
+    shift_invariant = True
 
     def build(self, heads: int, head_size: int) -> "FullAttention":
         if isinstance(self.scale, ScalableSoftmax):

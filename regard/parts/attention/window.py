@@ -21,6 +21,7 @@ class Window(AttentionConfig):
     hides_future = True
     takes_bias = True
     cross_attention = False
+    shift_invariant = True
 
     def __post_init__(self) -> None:
         at_least(1, reach=self.reach)

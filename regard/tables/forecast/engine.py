@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from regard.core.machine import seed_for
-from regard.tables.forecast.candidates import Candidates, forecast_candidates
+from regard.tables.forecast.candidates import Candidates, forecast_candidates, outcomes
 from regard.tables.forecast.network import LEVELS, MEDIAN, predict_errors
 from regard.tables.forecast.quantiles import Mix, fit_mix, past_quantiles
 from regard.tables.forecast.rows import Rows, SeriesRows, sample_rows
@@ -31,7 +31,7 @@ class Prepared:
     """A series with its candidates from every origin."""
 
     series: Series
-    values: Float[np.ndarray, " time"]  # the last ones
+    values: Float[np.ndarray, " time"]  # the last ones, ordinary ones in place of those of holidays
     skipped: int  # values before them
     horizon: int
 
@@ -53,6 +53,15 @@ class Prepared:
     def first(self) -> int:
         """The first origin with enough past."""
         return min(max(2 * self.series.periods[0], MIN_PAST), self.last)
+
+    @property
+    def actual(self) -> Float[np.ndarray, " time"]:
+        """The values as they were, on holidays too."""
+        return self.series.values[self.skipped :]
+
+    def outcome(self, origin: int) -> Float[np.ndarray, " step"]:
+        """What followed an origin; NaN where it is missing or still to come."""
+        return outcomes(self.actual, self.horizon)[origin]
 
     def origins(self) -> list[int]:
         """Where held-out windows begin, the latest one last."""
@@ -83,7 +92,7 @@ class Forecasts:
 
 def prepare(series: Series, horizon: int) -> Prepared:
     skipped = max(0, len(series.values) - max(MAX_POINTS, 3 * max(series.periods)))
-    return Prepared(series, series.values[skipped:], skipped, horizon)
+    return Prepared(series, series.ordinary[skipped:], skipped, horizon)
 
 
 def forecast_series(series: Sequence[Series], horizon: int, weights: str | Path | None, seed: int = 0) -> Forecasts:
@@ -160,6 +169,8 @@ class _Query:
             rows = slice(number * one.horizon, (number + 1) * one.horizon)
             base = one.candidates.base[origin][:, None]
             quantiles = np.sort(base + self.scale[rows, None] * errors[rows], 1)
+            if one.series.holidays is not None:
+                quantiles = one.series.holidays.apply(quantiles, one.skipped + origin)
             low = 0.0 if np.nanmin(one.values) >= 0 else -np.inf  # what was never negative is taken not to be
             result.append(Window(one, origin, np.maximum(quantiles, low)))
         return result

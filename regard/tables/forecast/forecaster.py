@@ -44,6 +44,7 @@ class Forecaster:
     by: Sequence[str] = ()  # columns that tell series apart
     quantiles: Sequence[float] = (0.05, 0.5, 0.95)
     season: int | None = None  # steps of a season; by default those of the frequency, 1 for none
+    holidays: str | None = None  # country or part of it (DE, DE-BY) whose public holidays change the values
     duplicates: Duplicates = "error"  # what rows of the same time are: an error, or to be added or averaged
     weights: str | None = None  # run folder of `regard pretrain tables` to use instead of the shipped weights
 
@@ -60,6 +61,9 @@ class Forecaster:
         """The next values of every series in a table, whose rows may be in any order."""
         columns = (self.time, self.value, list(self.by))
         series, notes = read_series(as_frame(frame), columns, self.season, self.duplicates)
+        if self.holidays is not None:
+            series = [one.with_holidays(self.holidays, self.horizon) for one in series]
+            notes += _holiday_notes(series, self.holidays)
         forecasts = forecast_series(series, self.horizon, self.weights)
         table = pd.concat([self._rows(window) for window in forecasts.ahead], ignore_index=True)
         held_out = forecasts.held_out
@@ -73,6 +77,13 @@ class Forecaster:
         for level in self.quantiles:
             columns[f"{self.value}_q{100 * level:g}"] = _rounded(quantile(window, level))
         return pd.DataFrame(columns)
+
+
+def _holiday_notes(series: Sequence[Series], country: str) -> list[str]:
+    effects = [one.holidays for one in series if one.holidays is not None]
+    if any(np.isfinite(each.changes).any() for each in effects):
+        return []
+    return [f"no holiday of {country} lies in the past (after its first week): the forecast is as without --holidays"]
 
 
 def quantile(window: Window, level: float) -> Float[np.ndarray, " step"]:

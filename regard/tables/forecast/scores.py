@@ -72,13 +72,14 @@ def baseline_quantiles(one: Prepared, method: str, origin: int) -> Float[np.ndar
 def _score(name: str, windows: Sequence[Window]) -> MethodScore:
     mase, loss, total, inside = [], 0.0, 0.0, []
     for one in windows:
-        actual = (one.of.candidates.base + one.of.candidates.errors)[one.origin]
+        actual = one.of.outcome(one.origin)
         known = np.isfinite(actual)
         if not known.any():
             continue
         actual, quantiles = actual[known], one.quantiles[known]
-        scale = seasonal_scale(one.of.values[: one.origin + 1], one.of.series.periods[0])
-        if scale > EXACT * np.abs(one.of.values[: one.origin + 1]).max():
+        past = one.of.actual[: one.origin + 1]
+        scale = seasonal_scale(past, one.of.series.periods[0])
+        if scale > EXACT * np.nanmax(np.abs(past)):
             mase.append(np.abs(actual - one.median[known]).mean() / scale)
         loss += 2 * pinball(quantiles, actual)[:, DECILES].mean(1).sum()
         total += np.abs(actual).sum()

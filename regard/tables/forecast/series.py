@@ -1,7 +1,7 @@
 """Series read from the rows of a table: one for each group, on a regular grid of times, with what was noticed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from regard.tables.encode.cells import ROW, as_label, read_datetimes, read_numbe
 from regard.tables.encode.column import infer_kind
 from regard.tables.encode.columns import nearest
 from regard.tables.forecast.frequency import Frequency, detect_period, infer_frequency
+from regard.tables.forecast.holiday_effects import HolidayEffects, holiday_effects
 
 Duplicates = Literal["error", "sum", "mean"]
 FEW = 10  # values: a forecast from fewer is a guess
@@ -27,6 +28,15 @@ class Series:
     first: int  # place of the first one on the grid
     frequency: Frequency
     periods: tuple[int, ...]  # lengths of its seasons, (1,) if it has none
+    holidays: HolidayEffects | None = None
+
+    @property
+    def ordinary(self) -> Float[np.ndarray, " time"]:
+        """The values without the effects of holidays."""
+        return self.values if self.holidays is None else self.holidays.ordinary
+
+    def with_holidays(self, country: str, horizon: int) -> "Series":
+        return replace(self, holidays=holiday_effects(self.values, self.first, self.frequency, country, horizon))
 
     @property
     def name(self) -> str:

@@ -83,7 +83,7 @@ class InContextPredictor:
         """The probability of each class; or the mean and the quantiles of a number, on its own scale."""
         order = torch.from_numpy(np.lexsort(values.numpy().T))  # see _pad
         values = values[order]
-        together = [number for number in range(len(self.members)) if not self._is_local(number)]
+        together = [number for number in range(len(self.members)) if not self.is_local(number)]
         parts: dict[int, list[Tensor]] = {number: [] for number in range(len(self.members))}
         for rows in torch.arange(len(values)).split(self._rows_per_pass(self.members[0])):
             for number, part in zip(together, self._predict_global(together, values[rows]), strict=True):
@@ -92,7 +92,7 @@ class InContextPredictor:
             passes = list(self.passes(number, values))
             local = torch.cat([self._predict([number], [context], values[rows])[0] for rows, context in passes])
             parts[number].append(local[torch.cat([rows for rows, _ in passes]).argsort()])
-        predictions = [self._decode(self.members[number], torch.cat(each)) for number, each in parts.items()]
+        predictions = [self.decode(self.members[number], torch.cat(each)) for number, each in parts.items()]
         return torch.stack(predictions).mean(0)[order.argsort()]
 
     def _predict_global(self, numbers: list[int], values: Tensor) -> list[Tensor]:
@@ -156,7 +156,7 @@ class InContextPredictor:
     def passes(self, number: int, values: Tensor) -> Iterator[tuple[Tensor, TableContext]]:
         """Which query rows are predicted together, and from which context."""
         groups = {GLOBAL: torch.arange(len(values))}
-        if self._is_local(number):
+        if self.is_local(number):
             clusters = self.contexts.clusters_of(number, partial(self._row_states, number))
             cluster = clusters.assign(self._row_states(number, values))
             groups = {one: (cluster == one).nonzero()[:, 0] for one in cluster.unique().tolist()}
@@ -165,7 +165,8 @@ class InContextPredictor:
             for query in rows.split(self._rows_per_pass(self.members[number])):
                 yield query, context
 
-    def _is_local(self, number: int) -> bool:
+    def is_local(self, number: int) -> bool:
+        """Whether this member reads the rows near a query row, as the table is too large to be read at once."""
         rows = len(self.members[number].context_rows)
         partial_context = rows < len(self.table.values) and rows <= ALL_MEMBERS_ROWS
         return self.settings.local and number == LOCAL_MEMBER and partial_context
@@ -182,7 +183,7 @@ class InContextPredictor:
         rows = CELLS_PER_PASS // ((len(member.columns) + 4) * (1 + self.table.classes // 30))
         return max(BLOCK, rows - rows % BLOCK)
 
-    def _decode(self, member: Member, prediction: Tensor) -> Tensor:
+    def decode(self, member: Member, prediction: Tensor) -> Tensor:
         """The network's prediction in the classes, or on the scale, of the table."""
         if member.transform is None:
             return smooth_probabilities(prediction, self.table.classes)[:, member.class_order.argsort()]

@@ -1,4 +1,4 @@
-"""The probability of each label for each text, texts of similar length together."""
+"""The scores of the network for each text, texts of similar length together."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from regard.text import Tokenizer
 ROWS = 128  # texts in a batch
 
 
-def text_probabilities(
+def text_scores(
     model: nn.Module,
     tokenizer: Tokenizer,
     texts: Sequence[str],
@@ -36,5 +36,5 @@ def text_probabilities(
             some = order[first : first + ROWS]
             tokens, valid = pad([rows[row] for row in some], tokenizer.pad)
             positions = None if token_trees is None else pad_trees([token_trees[row] for row in some]).to(device)
-            results.append(model(tokens.to(device), valid.to(device), positions=positions).float().softmax(-1).cpu())
+            results.append(model(tokens.to(device), valid.to(device), positions=positions).float().cpu())
     return torch.cat(results)[torch.tensor(order).argsort()]

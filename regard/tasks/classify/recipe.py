@@ -3,9 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+from regard.core.config import override
 from regard.data.text.labelled import LabelFiles
 from regard.models import BERT, ClassifierHead
 from regard.parts import GELU, PreNorm, Sinusoid
+from regard.tasks.classify.ngram_model import Ngrams
 from regard.tasks.classify.task import Classify
 from regard.tasks.plan import Plan
 from regard.tasks.pretrained import load_encoder
@@ -16,7 +18,7 @@ from regard.train import AdamW, Cosine, Training
 def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
     return Plan(
         data=LabelFiles(train=train, valid=valid),
-        task=Classify(label_smoothing=0.1, token_dropout=0.1),
+        task=Classify(label_smoothing=0.1, token_dropout=0.1, ngrams=Ngrams()),
         model=BERT(
             width=128,
             layers=2,
@@ -53,5 +55,6 @@ def finetuned(plan: Plan, init: Path) -> Plan:
 
 
 def ablation_base(files: StudyFiles) -> Plan:
+    """Without the n-gram model: what is compared is the network."""
     plan = classifier(files.data, files.valid)
-    return replace(plan, training=replace(plan.training, batch_size=32))
+    return override(plan, {"task.ngrams": None, "training.batch_size": 32})

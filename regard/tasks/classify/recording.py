@@ -1,6 +1,8 @@
 """Recording a text classifier: the probabilities of its labels, and all attention."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
 
 from regard.data.text.labelled import encode_texts, encode_trees
 from regard.data.trees.conllu import Parse
@@ -9,9 +11,16 @@ from regard.tasks.attention_maps import hear, label_names, ranked, self_attentio
 from regard.tasks.base import Run
 from regard.tasks.recording import Recording, ViewInput
 
+Probabilities = Callable[[Tensor], Tensor]  # from the scores of the network
+
 
 def record_label(
-    run: Run, view_input: ViewInput, labels: Sequence[str], max_length: int, tree: Parse | None = None
+    run: Run,
+    view_input: ViewInput,
+    labels: Sequence[str],
+    max_length: int,
+    probabilities_of: Probabilities,
+    tree: Parse | None = None,
 ) -> Recording:
     tokenizer, notes = run.require_tokenizer("no text can be given to it"), []
     [full], [tokens] = tokenizer.encode([view_input.text]), encode_texts([view_input.text], tokenizer, max_length)
@@ -19,7 +28,7 @@ def record_label(
         notes.append(f"only the first {max_length - 2:,} of {len(full):,} tokens are read")
     trees = encode_trees([view_input.text], None if tree is None else [tree], tokenizer, max_length)
     logits, heard = hear(run, tokens, None if trees is None else pad_trees(trees))
-    scores = logits[0].float().softmax(-1).cpu()
+    scores = probabilities_of(logits.float().cpu())[0]
     probabilities = ranked(scores, labels or label_names(run.extra, len(scores)))
     maps = self_attention_maps(heard, token_labels(tokenizer, tokens))
     return Recording(view_input, probabilities[0][0], probabilities, maps, tuple(notes))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -27,10 +28,16 @@ from regard.data.text.labelled import (
 from regard.data.trees.conllu import Parse
 from regard.models import BERT, ClassifierHead, Model, RNNClassifier
 from regard.parts.positions import Learned
+from regard.store import NGRAMS
 from regard.tasks.attention_maps import as_texts
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
-from regard.tasks.classify.answers import text_probabilities
+from regard.tasks.classify.answers import text_scores
+from regard.tasks.classify.attribution import Attribution, attribute_label
+from regard.tasks.classify.baseline import tfidf_baseline
+from regard.tasks.classify.mixture import Mixture, fit_mixture
+from regard.tasks.classify.ngram_model import Ngrams, load_ngrams
 from regard.tasks.classify.recording import record_label
+from regard.tasks.classify.stacking import stack_ngrams
 from regard.tasks.columns import training_columns
 from regard.tasks.labels import label_scores
 from regard.tasks.pretrained import Pretrained, read_pretrained
@@ -47,11 +54,13 @@ class Classify(Task):
     max_length: int = 128  # tokens read of a text
     label_smoothing: float = 0.0
     token_dropout: float = 0.0  # fraction of the tokens that each training step does not show
+    ngrams: Ngrams | None = None  # a linear model of n-grams, whose scores the network adds to; None: the network alone
+    mixture: Mixture = Mixture()  # fitted on the validation texts when training ends
 
     data: ClassVar[tuple[type, ...]] = (LabelFiles,)
     verb: ClassVar[str] = "classify"
     next_command: ClassVar[str] = "regard classify {} < LINES.txt"
-    named: ClassVar[tuple[str, ...]] = ("classify", "label_probabilities")
+    named: ClassVar[tuple[str, ...]] = ("classify", "label_probabilities", "attribute")
     eval_options: ClassVar[tuple[str, ...]] = ("trees", "columns")
 
     def __post_init__(self) -> None:
@@ -62,10 +71,20 @@ class Classify(Task):
         if model.training and self.token_dropout:
             shown = shown & (torch.rand(shown.shape, device=shown.device) >= self.token_dropout)
             shown[:, 0] = True  # so that there is always something to attend to
-        logits = model(batch.tokens, shown, positions=batch.positions).float()
+        scores = model(batch.tokens, shown, positions=batch.positions).float()
         smoothing = self.label_smoothing if model.training else 0.0
-        total = F.cross_entropy(logits, batch.label, reduction="sum", label_smoothing=smoothing)
+        total = F.cross_entropy(_stacked(scores, batch), batch.label, reduction="sum", label_smoothing=smoothing)
+        if model.training and batch.prior is not None:
+            # Where the n-gram model knows every training text, as of texts that repeat in parts, only its own loss
+            # teaches the network anything.
+            own = F.cross_entropy(scores, batch.label, reduction="sum", label_smoothing=smoothing)
+            total = (total + own) / 2
         return Loss(total, torch.tensor(batch.rows))
+
+    def loss_and_errors(self, model: nn.Module, batch: LabelledBatch) -> tuple[Loss, Loss]:
+        scores = _stacked(model(batch.tokens, batch.valid, positions=batch.positions).float(), batch)
+        loss, count = F.cross_entropy(scores, batch.label, reduction="sum"), torch.tensor(batch.rows)
+        return Loss(loss, count), Loss((scores.argmax(-1) != batch.label).sum(), count)
 
     def loss_unit(self, model: Model) -> str:
         return "nats per text"
@@ -96,7 +115,7 @@ class Classify(Task):
         data, training, (train, valid) = plan.data, plan.training, rows
         pretrained = read_pretrained(plan, workspace)
         tokenizer = _tokenizer(data, pretrained, _texts(train), workspace)
-        task = replace(self, labels=self.labels or labels_of(train), max_length=data.max_length)
+        task = replace(self, labels=self.labels or labels_of(train), max_length=data.max_length, mixture=Mixture())
         encoded = [encode_rows(part, task.labels, tokenizer, data.max_length) for part in rows]
         token_trees = [
             encode_trees(_texts(part), parses, tokenizer, data.max_length)
@@ -104,18 +123,30 @@ class Classify(Task):
         ]
 
         def score(run: Run, loss: float) -> dict[str, float]:
-            answers = task.classify(run, _texts(valid), trees[1])
+            answers = run.classify(_texts(valid), trees[1])
             return label_scores(answers, [row.fields[0] for row in valid])
 
-        model = replace(plan.model, head=replace(plan.model.head, labels=len(task.labels)))
+        def calibrate(run: Run) -> Classify:
+            network, ngrams = task._both_scores(run, _texts(valid), trees[1])
+            return replace(task, mixture=fit_mixture(network, ngrams, torch.tensor([label for label, _ in encoded[1]])))
+
+        model = with_vocab(replace(plan.model, head=replace(plan.model.head, labels=len(task.labels))), tokenizer)
+        stacked = stack_ngrams(task.ngrams, rows, task.labels, refit=not data.valid)
+        priors = (None, None) if stacked is None else (stacked.train, stacked.valid)
         return Prepared(
             task=task,
-            model=with_vocab(model, tokenizer),
-            train=LabelledTexts(encoded[0], tokenizer.pad, training.batch_size, training.seed, token_trees[0]),
-            valid=LabelledTexts(encoded[1], tokenizer.pad, training.batch_size, trees=token_trees[1]),
+            model=model,
+            train=LabelledTexts(
+                encoded[0], tokenizer.pad, training.batch_size, training.seed, token_trees[0], priors[0]
+            ),
+            valid=LabelledTexts(encoded[1], tokenizer.pad, training.batch_size, trees=token_trees[1], prior=priors[1]),
             tokenizer=tokenizer,
             score=score,
+            keep=lambda: None if stacked is None else stacked.model.save(workspace.out / NGRAMS),
             weights=pretrained.weights if pretrained else {},
+            baseline=lambda: tfidf_baseline(*map(_pairs, rows)),
+            calibrate=calibrate,
+            refit=lambda: None if stacked is None else stacked.refit(workspace.out / NGRAMS),
         )
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
@@ -131,10 +162,27 @@ class Classify(Task):
     ) -> tuple[tuple[str, ...], Float[Tensor, "text label"]]:
         """The labels, and the probability of each for each text."""
         check_list(texts)
-        texts = as_texts(texts, run.path)
+        return self.labels, self.mixture.mix(*self._both_scores(run, as_texts(texts, run.path), trees)).softmax(-1)
+
+    def attribute(self, run: Run, texts: Sequence[str]) -> list[Attribution]:
+        """The label of each text, and how much each word contributes to it: its effect when it is left out."""
+        check_list(texts)
+        return [
+            attribute_label(text, self.labels, lambda some: self.label_probabilities(run, some)[1]) for text in texts
+        ]
+
+    def _both_scores(self, run: Run, texts: Sequence[str], trees: Trees | None) -> tuple[Tensor, Tensor | None]:
+        """The scores of the network, and those of the n-gram model."""
         parses = trees_of(run, texts, trees)
         tokenizer = run.require_tokenizer("it classifies tokens but no text")
-        return self.labels, text_probabilities(run.model, tokenizer, texts, self.max_length, parses)
+        return text_scores(run.model, tokenizer, texts, self.max_length, parses), self._ngram_scores(run, texts)
+
+    def _ngram_scores(self, run: Run, texts: Sequence[str]) -> Tensor | None:
+        scores: Tensor | None = None if self.ngrams is None else run.extra["ngrams"].log_probabilities(texts)
+        return scores
+
+    def read_extra(self, path: Path) -> Mapping[str, Any]:
+        return {} if self.ngrams is None else {"ngrams": load_ngrams(path / NGRAMS, self.ngrams, len(self.labels))}
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         rows = read_labelled(tuple(files), options.columns or training_columns(run))
@@ -148,7 +196,20 @@ class Classify(Task):
     def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
         if not isinstance(run.config, BERT):
             return super().record(run, view_input, tree)
-        return record_label(run, view_input, self.labels, self.max_length, tree)
+        ngrams = self._ngram_scores(run, [view_input.text])
+        recording = record_label(
+            run,
+            view_input,
+            self.labels,
+            self.max_length,
+            lambda scores: self.mixture.mix(scores, ngrams).softmax(-1),
+            tree,
+        )
+        if ngrams is None:
+            return recording
+        weights = f"{self.mixture.network:g} and {self.mixture.ngrams:g}"
+        note = f"the network, whose attention is shown, and the n-gram model count with the weights {weights}"
+        return replace(recording, notes=(*recording.notes, note))
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "Classify | None":
@@ -159,8 +220,17 @@ class Classify(Task):
         return cls(labels=tuple(map(str, names.values())), max_length=length)
 
 
+def _stacked(scores: Tensor, batch: LabelledBatch) -> Tensor:
+    """The network's scores on top of the log-probabilities of the n-gram model."""
+    return scores if batch.prior is None else scores + batch.prior
+
+
 def _texts(rows: Sequence[Row]) -> list[str]:
     return [row.fields[1] for row in rows]
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return [(row.fields[0], row.fields[1]) for row in rows]
 
 
 def _tokenizer(

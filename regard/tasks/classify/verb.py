@@ -55,7 +55,7 @@ def train_classify(
     return options.train(plan, {**settings, **(changes or {})})
 
 
-def classify(run: Path, *images: Path, json: bool = False, trees: tuple[Path, ...] = ()) -> int:
+def classify(run: Path, *images: Path, json: bool = False, words: bool = False, trees: tuple[Path, ...] = ()) -> int:
     """Predict the label of each line of standard input, or of each image.
 
     Parameters
@@ -66,6 +66,9 @@ def classify(run: Path, *images: Path, json: bool = False, trees: tuple[Path, ..
         For a classifier of images: their files, or folders of them.
     json
         Print a JSON object for each, with the probability of every label.
+    words
+        Print a JSON object for each line, with what each word contributes to the label: how much the log-probability
+        falls when the word is left out.
     trees
         CoNLL-U files with the dependency tree of each line.
     """
@@ -75,15 +78,31 @@ def classify(run: Path, *images: Path, json: bool = False, trees: tuple[Path, ..
     if loaded.task is not None and loaded.task.unit == "images":
         if trees:
             raise ConfigError(f"{run}: classifies images, so {trees[0]} is of no use to it")
+        if words:
+            raise ConfigError(f"--words: {run} classifies images, which have no words")
         if not images:
             raise ConfigError(f"classify: name the images, as {run} reads no text")
         return _classify_images(loaded, images, json)
     if images:
         raise ConfigError(f"{images[0]}: {run} reads texts, a line each, from standard input: … < {images[0]}")
     lines = read_lines()
+    if words:
+        return _attribute(loaded, lines, trees)
     labels, probabilities = loaded.label_probabilities(lines, read_line_trees(trees, lines))
     for row in probabilities:
         print(_as_json(labels, row) if json else labels[int(row.argmax())])
+    return 0
+
+
+def _attribute(loaded: "Run", lines: list[str], trees: tuple[Path, ...]) -> int:
+    """One JSON object a line, with the contribution of each word in nats."""
+    if trees:
+        raise ConfigError("--words: leaves words out, which a tree cannot; remove --trees")
+    for line in lines:
+        [one] = loaded.attribute([line])
+        words = [[word, round(value, 4)] for word, value in one.words]
+        answer = {"label": one.label, "probability": round(one.probability, 6), "words": words}
+        print(writer.dumps(answer, ensure_ascii=False))
     return 0
 
 

@@ -18,6 +18,7 @@ from regard.data.text.masked import MaskedBatch, MaskedWindows
 from regard.data.trees.conllu import Parse
 from regard.models import BERT, MaskedLMHead, Model, NoHead
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
+from regard.tasks.fill.baseline import unigram_baseline
 from regard.tasks.fill.filling import Candidate, candidates, fill
 from regard.tasks.fill.recording import record_masks
 from regard.tasks.fill.sample import filling_sample
@@ -73,6 +74,7 @@ class MaskedLM(Task):
             score=lambda run, loss: masked_lm_scores(run.model, valid),
             keep=tokens.keep,
             sample=filling_sample(tokenizer, tokens.valid, task.length or length),
+            baseline=lambda: unigram_baseline(tokens.train, valid, tokenizer.vocab),
         )
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:

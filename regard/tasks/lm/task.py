@@ -19,9 +19,11 @@ from regard.decode import Sampling
 from regard.interop.chat import Messages
 from regard.models import GPT, RNNLM, Model
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
+from regard.tasks.lm.baseline import ngram_baseline
 from regard.tasks.lm.generate import generate
 from regard.tasks.lm.recording import record_continuation
 from regard.tasks.lm.sample import continuation_sample
+from regard.tasks.lm.scoring import ScoredText, score_texts
 from regard.tasks.recording import Recording, ViewInput
 from regard.tasks.running_text import ROWS, encoded_files, window_length
 from regard.tasks.token_cache import TokenCache, token_cache
@@ -39,7 +41,7 @@ class LanguageModel(Task):
     data: ClassVar[tuple[type, ...]] = (Corpus,)
     verb: ClassVar[str] = "lm"
     next_command: ClassVar[str] = 'regard generate {} --prompt "…"'
-    named: ClassVar[tuple[str, ...]] = ("generate", "chat")
+    named: ClassVar[tuple[str, ...]] = ("generate", "chat", "score")
     eval_options: ClassVar[tuple[str, ...]] = ("columns",)
 
     def __post_init__(self) -> None:
@@ -76,6 +78,7 @@ class LanguageModel(Task):
             score=score,
             keep=tokens.keep,
             sample=continuation_sample(tokenizer, valid, task.length or plan.data.length),
+            baseline=lambda: ngram_baseline(tokens.train, valid, tokenizer.vocab),
         )
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
@@ -107,6 +110,12 @@ class LanguageModel(Task):
             raise UserError(f"{run.path}: has no chat template, so it continues texts but answers no messages")
         [tokens] = tokenizer.encode([template.render(messages)])
         return generate(run.model, tokenizer, tokens, max_tokens, sampling or usual_sampling(run))
+
+    def score(self, run: Run, texts: Sequence[str]) -> list[ScoredText]:
+        """The log-probability of each token of each text, given those before it; `total` is their sum."""
+        check_list(texts)
+        tokenizer = run.require_tokenizer("it scores tokens but no text")
+        return score_texts(run.model, tokenizer, texts, window_length(run, self.length))
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         """One pass in windows that do not overlap: each token is predicted from those before it in its window."""

@@ -39,6 +39,7 @@ def generate(
     repetition_penalty: float | None = None,
     stop: tuple[str, ...] = (),
     seed: int | None = None,
+    precision: str = "float32",
     chat: bool = False,
     plain: bool = False,
 ) -> None:
@@ -67,14 +68,19 @@ def generate(
         End before this text; may be given several times.
     seed
         The same seed generates the same text.
+    precision
+        Of the weights while writing: float32, bfloat16 or int8. Fewer bytes are read faster from memory; int8 changes
+        some words.
     chat
         The prompt is a message to a chat model, which answers it; see `regard chat`.
     plain
         Names of special tokens in the prompt, such as <|im_end|>, are read as text: for prompts of strangers.
     """
+    from regard.parts.linear import pack
     from regard.tasks.run import load_run
 
     loaded = load_run(run)
+    pack(loaded.model, precision)
     if plain and loaded.tokenizer is not None:
         loaded = replace(loaded, tokenizer=loaded.tokenizer.plain())
     drawn = {"top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}

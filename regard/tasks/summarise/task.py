@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from torch import nn
@@ -24,6 +24,7 @@ from regard.tasks.seq2seq.prepare import PairTexts, prepare_pairs
 from regard.tasks.seq2seq.recording import record_pair
 from regard.tasks.seq2seq.scores import rouge_protocol, summary_scores
 from regard.tasks.seq2seq.writing import write_targets
+from regard.tasks.summarise.baseline import first_words, lead_baseline, mean_length
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,8 @@ class Summarise(Task):
                 return {"loss": loss}
             return self._scores(run, documents["valid"], MAX_TOKENS)
 
-        yield prepare_pairs(self, plan, workspace, PairTexts(pairs, max_length=self.max_length), score)
+        ready = prepare_pairs(self, plan, workspace, PairTexts(pairs, max_length=self.max_length), score)
+        yield replace(ready, baseline=lambda: lead_baseline(documents["valid"]))
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
         return self.summarise(run, inputs, **options)
@@ -112,14 +114,3 @@ class Summarise(Task):
         return record_pair(
             run, view_input, lambda text: self.summarise(run, [text])[0], tree, max_length=self.max_length
         )
-
-
-def first_words(texts: Sequence[str], count: int) -> list[str]:
-    """The summary that needs no training: how a document begins."""
-    return [" ".join(text.split()[:count]) for text in texts]
-
-
-def mean_length(references: Sequence[Sequence[str]]) -> int:
-    """The mean number of words of a reference."""
-    lengths = [len(text.split()) for texts in references for text in texts]
-    return max(1, round(sum(lengths) / len(lengths)))

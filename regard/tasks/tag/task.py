@@ -22,6 +22,7 @@ from regard.models import BERT, Model, TokenClassifierHead
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.columns import training_data
 from regard.tasks.recording import Recording, ViewInput
+from regard.tasks.tag.baseline import frequent_tags
 from regard.tasks.tag.recording import record_tags
 from regard.tasks.tag.scores import Tags, tag_scores
 from regard.tasks.tag.words import Sentence, words_of
@@ -85,6 +86,7 @@ class Tag(Task):
             valid=TaggedTexts(encoded[1], tokenizer, training.batch_size),
             tokenizer=tokenizer,
             score=lambda run, loss: task._scores(run, valid),
+            baseline=lambda: frequent_tags(train, valid),
         )
 
     def _known_only(self, sentences: Sequence[TaggedSentence]) -> list[TaggedSentence]:

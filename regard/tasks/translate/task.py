@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from torch import nn
@@ -26,6 +26,7 @@ from regard.tasks.seq2seq.prepare import PairTexts, prepare_pairs
 from regard.tasks.seq2seq.recording import record_pair
 from regard.tasks.seq2seq.scores import exact_fraction, signatures, translation_scores
 from regard.tasks.seq2seq.writing import Written, write_targets
+from regard.tasks.translate.baseline import word_for_word
 from regard.tasks.trees import Trees, check_trees, note_unused_trees, trees_of
 from regard.text import Tokenizer
 
@@ -68,7 +69,8 @@ class Translate(Task):
                 return {"exact": exact_fraction(answers, references)}
             return translation_scores(answers, references)
 
-        yield prepare_pairs(self, plan, workspace, PairTexts(pairs, trees=trees), score)
+        ready = prepare_pairs(self, plan, workspace, PairTexts(pairs, trees=trees), score)
+        yield replace(ready, baseline=lambda: word_for_word(pairs["train"], measured))
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
         return self.translate(run, inputs, **options)

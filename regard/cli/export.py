@@ -1,0 +1,39 @@
+"""`regard export`: a run in the format of another program."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from regard.cli.app import app
+from regard.export import format_names
+
+if TYPE_CHECKING:
+    FormatName = str
+else:
+    FormatName = Literal[format_names()]  # the union of formats is the list of choices
+
+
+@app.command
+def export(
+    run: Path, *, to: FormatName, out: Path, dtype: Literal["float32", "bfloat16", "float16", "q8_0"] | None = None
+) -> None:
+    """Export a run or a fitted table to the format of another program.
+
+    Parameters
+    ----------
+    run
+        Run folder of `regard train` or `regard fit`, or a Hugging Face folder. Where a format does not have a part of
+        the model, the part is named, with the options of `regard train` that leave it out.
+    to
+        The format: a file for llama.cpp (gguf), a folder for transformers (huggingface), graphs for onnxruntime with a
+        script that uses them (onnx), or programs of torch.export (torch).
+    out
+        New folder to write; for gguf a file.
+    dtype
+        Of the matrices, for gguf; float32 unless given.
+    """
+    from regard.export import export as write
+    from regard.export import named_format
+    from regard.loading import load
+
+    chosen = named_format(to, dtype=dtype)
+    print(f"wrote {out}: {write(load(run), chosen, out)}")

@@ -1,0 +1,1 @@
+"""Families of proteins and RNA: alignments, structures, and examples for training."""

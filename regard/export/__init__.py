@@ -1,0 +1,41 @@
+"""Runs in the formats of other programs: `Format` is the table of them, one module each.
+
+export(regard.load("runs/lm"), ONNX(), Path("lm-onnx"))
+"""
+
+from pathlib import Path
+from typing import get_args
+
+from regard.core.errors import ConfigError, did_you_mean
+from regard.export.base import ExportFormat, Subject, check_new
+from regard.export.gguf import GGUF
+from regard.export.huggingface import HuggingFace
+from regard.export.onnx import ONNX
+from regard.export.torch import Torch
+
+Format = GGUF | HuggingFace | ONNX | Torch
+
+__all__ = ["GGUF", "ONNX", "Format", "HuggingFace", "Torch", "export", "format_names", "named_format"]
+
+
+def export(subject: Subject, to: Format, out: str | Path) -> str:
+    """Write a run or a fitted table as a new file or folder `out`; returns a line that says how to load it."""
+    check_new(Path(out), to.ending)
+    return to.write(subject, Path(out))
+
+
+def format_names() -> tuple[str, ...]:
+    return tuple(kind.name() for kind in get_args(Format))
+
+
+def named_format(name: str, **options: object) -> Format:
+    """The format of this name, with those of the options that are not None."""
+    kinds: dict[str, type[ExportFormat]] = {kind.name(): kind for kind in get_args(Format)}
+    if name not in kinds:
+        raise ConfigError(f"--to {name}: is no format; {did_you_mean(name, kinds)}")
+    given = {key: value for key, value in options.items() if value is not None}
+    for key in given:
+        if key not in kinds[name].__dataclass_fields__:
+            takes = [other for other, kind in kinds.items() if key in kind.__dataclass_fields__]
+            raise ConfigError(f"--{key}: is an option of --to {' and '.join(takes)}, not of {name}")
+    return kinds[name](**given)  # type: ignore[return-value]

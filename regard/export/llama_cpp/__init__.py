@@ -1,0 +1,1 @@
+"""What llama.cpp knows: architectures by their parts, and vocabularies."""

@@ -1,0 +1,51 @@
+"""The model card of an exported folder, with the YAML head that indexes of models read, and how text is generated."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from regard.core.files import write_text
+from regard.core.version import VERSION
+from regard.models import GPT, Transformer
+
+if TYPE_CHECKING:
+    from regard.tasks.base import Run
+
+PIPELINES = {
+    "lm": "text-generation",
+    "fill": "fill-mask",
+    "classify": "text-classification",
+    "tag": "token-classification",
+    "translate": "translation",
+    "summarise": "summarization",
+    "image": "image-classification",
+}
+CARD = "card.md"
+
+
+def write_card(run: "Run", folder: Path, architecture: str) -> None:
+    """README.md: what the model is for, how to load it, and what is known of its training."""
+    verb = run.task.verb if run.task is not None else ""
+    head: dict[str, Any] = {"library_name": "transformers", "tags": ["regard"]}
+    if verb in PIPELINES:
+        head["pipeline_tag"] = PIPELINES[verb]
+    trained = run.path / CARD
+    told = trained.read_text(encoding="utf-8") if trained.is_file() else "# A model of regard\n"
+    text = f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n\n{told.rstrip()}\n\n"
+    text += f"Exported by regard {VERSION}: `transformers.{architecture}.from_pretrained(folder)` loads it.\n"
+    write_text(folder / "README.md", text)
+
+
+def write_generation(run: "Run", folder: Path) -> None:
+    """generation_config.json of a model that writes: where it begins and ends."""
+    if not isinstance(run.config, GPT | Transformer) or run.tokenizer is None:
+        return
+    tokenizer = run.tokenizer
+    settings: dict[str, Any] = {"bos_token_id": tokenizer.start, "pad_token_id": tokenizer.pad}
+    ends = sorted(tokenizer.ends)
+    settings["eos_token_id"] = ends[0] if len(ends) == 1 else ends
+    if isinstance(run.config, Transformer):
+        settings |= {"decoder_start_token_id": tokenizer.start, "max_length": 256, "num_beams": 1}
+    write_text(folder / "generation_config.json", json.dumps(settings, indent=2) + "\n")
