@@ -14,6 +14,8 @@ from regard.interop.chat import read_chat_template
 from regard.interop.folder import FLOATS, has_file
 from regard.interop.generation import read_generation
 from regard.interop.hub import locate
+from regard.interop.peft import CONFIG as ADAPTER
+from regard.interop.peft import read_adapter
 from regard.interop.pixels import read_pixels, write_pixels
 from regard.interop.tokenizer import read_tokenizer
 from regard.models import GPT, Model, ViT
@@ -51,15 +53,18 @@ def load(path: str | Path) -> Loaded:
 
 
 def read_folder(path: Path, dtype: str | torch.dtype | None = None) -> Loaded:
-    """The model of another library's folder, or of that name in the Hugging Face cache.
+    """The model of another library's folder, or of that name in the Hugging Face cache; of a PEFT folder, its base
+    model with the adapter.
 
     `dtype` is the precision of the weights in memory: None for float32, "auto" for that of the file.
     """
-    path = locate(path)
+    path, adapter = locate(path), None
+    if has_file(path, ADAPTER) and not has_file(path, "config.json"):
+        path, adapter = locate(Path(read_adapter(path).base)), path
     if has_file(path, "config.json"):
         from regard.interop import huggingface
 
-        imported = huggingface.read(path, precision(dtype))
+        imported = huggingface.read(path, precision(dtype), adapter)
         tokenizer, lacking = _tokenizer(path, imported.config)
         pixels = {"pixels": read_pixels(path, imported.config)} if isinstance(imported.config, ViT) else {}
         writes = _of_writing(path) if isinstance(imported.config, GPT) else {}

@@ -124,16 +124,16 @@ class Weights:
 
 
 @contextmanager
-def open_weights(folder: Path) -> Iterator[Weights]:
-    """safetensors, whole or in shards; else a pickle of tensors only; else the only variant, such as fp16."""
+def open_weights(folder: Path, file: str | None = None) -> Iterator[Weights]:
+    """safetensors, whole or in shards; else a pickle of tensors only; else the only variant (fp16). Or `file`."""
     name = next((name for name in (SINGLE, INDEX, PICKLED, PICKLED_INDEX) if has_file(folder, name)), None)
-    name = name or _variant(folder)
+    name = file or name or _variant(folder)
     if name is None:
         raise UserError(f"{folder}: holds no weights ({SINGLE}, {INDEX}, {PICKLED} or {PICKLED_INDEX})")
     with ExitStack() as stack:
         names = _shards(folder, name) if name.endswith(".json") else {name: ()}
         paths = [file_in(folder, shard) for shard in sorted(names)]
-        pickled = name.startswith(PICKLED.removesuffix(".bin"))
+        pickled = name.startswith(PICKLED.removesuffix(".bin")) or name.endswith(".bin")
         weights = _open_pickles(paths) if pickled else _open_shards(paths, stack)
         if lost := [tensor for tensors in names.values() for tensor in tensors if tensor not in weights]:
             raise UserError(f"{folder / name}: no shard holds {listed(lost)}")

@@ -21,6 +21,7 @@ from regard.interop.families import FAMILIES, UNREADABLE
 from regard.interop.family import Family
 from regard.interop.folder import SINGLE, Weights, file_in, has_file, open_weights, read_json, shown
 from regard.interop.guess import guess
+from regard.interop.peft import read_adapter
 from regard.interop.settings import LENGTH, TOKENS, Settings
 from regard.interop.special import copy_tokenizer
 from regard.interop.table import adopt, canonical, check, collect, fill, fitting
@@ -45,8 +46,9 @@ class Imported:
     extra: Mapping[str, Any] = field(default_factory=dict)  # what the folder says beside: labels, special tokens, ...
 
 
-def read(folder: Path, dtype: torch.dtype | None = torch.float32) -> Imported:
-    """The model of a folder, ready to answer; `dtype` None: in the precision that its weights are stored in.
+def read(folder: Path, dtype: torch.dtype | None = torch.float32, adapter: Path | None = None) -> Imported:
+    """The model of a folder, ready to answer; `dtype` None: in the precision that its weights are stored in. With
+    `adapter`, the folder of a LoRA adapter, which is added to the weights.
 
     Nothing is built before every shape is known to fit.
     """
@@ -57,6 +59,8 @@ def read(folder: Path, dtype: torch.dtype | None = torch.float32) -> Imported:
     file.read_keys |= CHECKED
     with open_weights(folder) as stored:
         weights = stored.renamed(canonical(stored, family.prefix, family.heads, family.rename))
+        if adapter is not None:
+            weights = read_adapter(adapter).merged(weights, adapter)
         config = _config(file, family, weights, architecture)
         table = family.table(config)
         with torch.device("meta"):
