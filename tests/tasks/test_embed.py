@@ -33,9 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
     model.save_pretrained(path)
-    kinds = ("Transformer", "Pooling", "Normalize")
-    places = ("", "1_Pooling", "2_Normalize")
-    modules = [{"path": place, "type": f"sentence_transformers.models.{kind}"} for kind, place in zip(kinds, places, strict=True)]
+    places = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
+    modules = [{"path": place, "type": f"sentence_transformers.models.{kind}"} for kind, place in places.items()]
     (path / "modules.json").write_text(json.dumps(modules))
     (path / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 7, "do_lower_case": False}))
     (path / "1_Pooling").mkdir()
