@@ -11,9 +11,8 @@ import numpy as np
 from regard.core.files import write_text
 from regard.core.version import VERSION
 from regard.export.base import Subject, settings_of
-from regard.models import BERT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, RNNClassifier, TokenClassifierHead
+from regard.models import BERT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, RNNClassifier, TokenClassifierHead, ViT
 from regard.models import Transformer as EncoderDecoder
-from regard.models import ViT
 from regard.store import TOKENIZER
 from regard.tasks.base import Run
 from regard.tasks.classify.ngram_model import FLOOR
@@ -53,7 +52,7 @@ def _write_ngrams(subject: Any, folder: Path) -> None:
 def write_script(subject: Subject, folder: Path) -> None:
     """A script that needs the runtime alone."""
     name = describe(subject)["task"]
-    write_text(folder / SCRIPT, (files("regard.export.scripts") / f"{name}.py").read_text(encoding="utf-8"))
+    write_text(folder / SCRIPT, (files("regard.export") / "scripts" / f"{name}.py").read_text(encoding="utf-8"))
 
 
 def describe(subject: Subject) -> dict[str, Any]:
@@ -124,8 +123,8 @@ def readme(settings: Mapping[str, Any], graphs: "Mapping[str, Graph]") -> str:
         lines += ["What is `present` after one step is `past` in the next; before the first its length is 0.", ""]
     if "ngrams" in settings:
         lines += [
-            "The scores of the graph are half of the model: `ngrams.npz` holds a linear model of the n-grams of a text,",
-            f"`ngrams.py` hashes them, and `weights` in `{SETTINGS}` says how much each counts.",
+            "The scores of the graph are half of the model: `ngrams.npz` holds a linear model of the n-grams of a",
+            f"text, `ngrams.py` hashes them, and `weights` in `{SETTINGS}` says how much each counts.",
             "",
         ]
     return "\n".join(lines + settings.get("notes", []))

@@ -1,7 +1,6 @@
 """Every recipe as it comes, exported to ONNX, run by onnxruntime alone: the answers are those of the run."""
 
 import runpy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import torch
 
 import regard
 from regard.decode import Sampling
-from tests.command import regard as command
 from tests.export.runs import RECIPES, train
 
 TEXTS = ["the cat sat", "it", "the dog <s> rained on the mat and on"]

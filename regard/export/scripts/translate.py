@@ -22,9 +22,9 @@ TOKENIZER.encode_special_tokens = True  # "<s>" in a text is text
 def run(session: onnxruntime.InferenceSession, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Outputs by name; what is present after one step is the past of the next."""
     wanted = {each.name: feeds[each.name] for each in session.get_inputs()}
-    found = dict(zip((each.name for each in session.get_outputs()), session.run(None, wanted)))
+    result = dict(zip((each.name for each in session.get_outputs()), session.run(None, wanted), strict=True))
     return {
-        name.replace("present", "past_key_values" if name.count(".") > 1 else "past"): x for name, x in found.items()
+        name.replace("present", "past_key_values" if name.count(".") > 1 else "past"): x for name, x in result.items()
     }
 
 
