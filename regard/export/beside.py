@@ -123,8 +123,8 @@ def readme(settings: Mapping[str, Any], graphs: "Mapping[str, Graph]") -> str:
         lines += ["What is `present` after one step is `past` in the next; before the first its length is 0.", ""]
     if "ngrams" in settings:
         lines += [
-            "The graph is half of the model: `ngrams.npz` holds a linear model of the n-grams of a text,",
-            f"`ngrams.py` hashes them, and `weights` in `{SETTINGS}` says how much each counts.",
+            "The scores of the graph are half of the model: `ngrams.npz` holds a linear model of the n-grams of a",
+            f"text, `ngrams.py` hashes them, and `weights` in `{SETTINGS}` says how much each counts.",
             "",
         ]
     return "\n".join(lines + settings.get("notes", []))

@@ -45,8 +45,8 @@ class Evoformer(ModelConfig):
     features: int = PAIR_FEATURES  # of each pair of residues
     bins: int = 8  # of the distance between two residues
     width: int = 16  # of a cell
-    pair_width: int = 32
-    layers: int = 3
+    pair_width: int = 24
+    layers: int = 2
     heads: int = 4
     attention: Attention = Full()
     triangles: Literal["multiplication", "attention", "both", "none"] = "multiplication"
@@ -54,7 +54,7 @@ class Evoformer(ModelConfig):
     bias: Literal["pairs", "none"] = "pairs"  # of the attention along rows
     window: int = 7  # pairs that a convolution over the table sees in each direction; 0: none
     outer: int = 8  # width of the two projections whose outer product is taken
-    dropout: float = 0.1
+    dropout: float = 0.0
 
     def __post_init__(self) -> None:
         at_least(1, letters=self.letters, features=self.features, outer=self.outer, bins=self.bins)
@@ -92,9 +92,11 @@ class EvoformerModel(nn.Module):
         self.blocks = nn.ModuleList(EvoformerBlock(config) for _ in range(config.layers))
         self.pair_norm, self.cell_norm = nn.LayerNorm(config.pair_width), nn.LayerNorm(config.width)
         self.distance_head = Linear(config.pair_width, config.bins)
+        self.feature_head = Linear(config.features, config.bins, bias=False)  # past the blocks: a linear model
         self.letter_head = Linear(config.width, config.letters)
         self.profile_scale = nn.Parameter(torch.ones(()))
         init_weights(self)
+        nn.init.zeros_(self.feature_head.weight)
         with torch.no_grad():  # branches are added to the stream, as in `XavierInit`
             for name, module in self.blocks.named_modules():
                 if isinstance(module, nn.Linear) and name.endswith(("out", "down")):
@@ -117,7 +119,7 @@ class EvoformerModel(nn.Module):
         for block in self.blocks:
             cells, pair = block(cells, pair, valid)
         pair = self.pair_norm(pair)
-        distance: Tensor = self.distance_head((pair + pair.transpose(1, 2)) / 2)
+        distance: Tensor = self.distance_head((pair + pair.transpose(1, 2)) / 2) + self.feature_head(features)
         letter: Tensor = self.letter_head(self.cell_norm(cells))
         return distance, letter + self.profile_scale * (profile + 1e-3).log()[:, None]
 

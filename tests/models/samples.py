@@ -44,7 +44,7 @@ BASES: dict[type, Any] = {
     RNNLM: RNNLM(vocab=VOCAB, width=16, layers=2),
     RNNClassifier: RNNClassifier(vocab=VOCAB, width=16, layers=2, head=ClassifierHead(3, "mean")),
     InContext: InContext(cell_width=8, cell_heads=2, cell_layers=1, thinking_rows=2, quantiles=5, dropout=0.1, **SIZES),
-    Evoformer: Evoformer(features=3, pair_width=8, outer=3, window=3, **SIZES),
+    Evoformer: Evoformer(features=3, pair_width=8, outer=3, window=3, dropout=0.1, **SIZES),
 }
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"kv_heads": 1}, {"bias": False, "head_size": 4}],

@@ -25,6 +25,7 @@ class Crop(TensorBatch):
     features: Float[Tensor, "1 residue residue feature"]
     bin: Int[Tensor, "1 residue residue"]  # of the distance; IGNORED where it is unknown, or the pair too near
     masked: Int[Tensor, "1 sequence residue"]  # the letter of a masked cell; IGNORED elsewhere
+    near: int  # bins of the distance that are a contact
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class FamilyBatches:
             bins,
             letters.masked_fill(~hidden, IGNORED),
         )
-        return Crop(*(part[None] for part in parts))
+        return Crop(*(part[None] for part in parts), near=EDGES.index(example.contact) + 1)
 
 
 def sample_rows(count: int, sequences: int, generator: torch.Generator) -> Int[Tensor, " sequence"]:

@@ -26,10 +26,10 @@ class AlignmentFamilies:
     valid: tuple[str, ...] = ()  # none: all families are trained on, and the last weights are taken
     invented: float = 0.5  # fraction of the examples
     copies: int = 2  # families invented from each structure
-    rna: float = 0.3  # fraction of the examples, where there are both RNA and proteins
+    rna: float = 0.2  # fraction of the examples, where there are both RNA and proteins
     max_length: int = 192  # residues of an example, cut from a longer family
     crop: int = 64  # residues of a training step
-    sequences: int = 16  # that are read letter by letter, of all that the statistics are of
+    sequences: int = 8  # that are read letter by letter, of all that the statistics are of
     masked: float = 0.15  # fraction of the letters
 
     def __post_init__(self) -> None:

@@ -13,10 +13,10 @@ def contact_predictor(train: tuple[str, ...], valid: tuple[str, ...] = ()) -> Pl
         task=Contacts(),
         model=Evoformer(),
         training=Training(
-            batch_size=4,  # families
-            steps=1500,
-            optimiser=AdamW(lr=2e-3, weight_decay=0.05),
-            schedule=Cosine(warmup=50),
+            batch_size=2,  # families
+            steps=700,
+            optimiser=AdamW(lr=3e-3, weight_decay=0.05),
+            schedule=Cosine(warmup=30),
             ema=0.99,
             eval_every=250,
             compile="never",  # families differ in length

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contacts(Task):
-    sequences: int = 16  # that are read letter by letter
+    sequences: int = 8  # that are read letter by letter
+    contact_weight: float = 1.0  # of the loss of a contact, beside that of the bin of the distance
     letter_weight: float = 0.05  # of the loss of a masked letter, beside that of a pair of residues
 
     data: ClassVar[tuple[type, ...]] = (AlignmentFamilies,)
@@ -38,7 +39,7 @@ class Contacts(Task):
     named: ClassVar[tuple[str, ...]] = ("contacts", "variants", "predict")
 
     def __post_init__(self) -> None:
-        not_negative(letter_weight=self.letter_weight)
+        not_negative(contact_weight=self.contact_weight, letter_weight=self.letter_weight)
 
     def loss(self, model: nn.Module, batch: FamilyBatch) -> Loss:
         losses = [self._loss(model, crop) for crop in batch.crops]
@@ -52,7 +53,11 @@ class Contacts(Task):
             F.cross_entropy(logits.float().flatten(0, 2), truth.flatten(), ignore_index=IGNORED, reduction="sum")
             for logits, truth in ((distance, crop.bin), (letter, crop.masked))
         )
-        return Loss(pairs + self.letter_weight * letters, (crop.bin != IGNORED).sum())
+        known = crop.bin != IGNORED
+        logit = distance[..., : crop.near].logsumexp(-1) - distance[..., crop.near :].logsumexp(-1)
+        touching = (crop.bin < crop.near).float()
+        contacts = F.binary_cross_entropy_with_logits(logit[known].float(), touching[known], reduction="sum")
+        return Loss(pairs + self.contact_weight * contacts + self.letter_weight * letters, known.sum())
 
     @contextmanager
     def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:
