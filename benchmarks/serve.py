@@ -1,6 +1,7 @@
 """The server under load: python benchmarks/serve.py
 
-A language model with random weights is served by `regard serve` on this machine, and asked by clients of OpenAI's library.
+A language model with random weights is served by `regard serve` on this machine, and asked by clients of OpenAI's
+library.
 
 - `streams`: eight clients that stream beside one, in turns: tokens a second in all, the median of the rounds.
 - `crowd`: 200 clients at once on a queue of 16: how many are answered, how many are refused with 429, and the longest
@@ -72,7 +73,9 @@ def save_model(path: Path, shape: str) -> int:
     tokenizer = Characters().train([" ".join(chr(place) for place in range(0x21, 0x7F))])
     vocab = 8192 if shape == "llama" else tokenizer.vocab
     torch.manual_seed(0)
-    config = GPT(vocab=vocab, **SHAPES[shape], norm=RMSNorm(), feed=SwiGLU(), position=Rotary(), bias=False, dropout=0.0)
+    config = GPT(
+        vocab=vocab, **SHAPES[shape], norm=RMSNorm(), feed=SwiGLU(), position=Rotary(), bias=False, dropout=0.0
+    )
     save_run(path, config, config.build(), LanguageModel(), tokenizer)
     return tokenizer.vocab
 
@@ -90,7 +93,8 @@ class Server:
             self.process = subprocess.Popen(words, stderr=file)
         deadline = time.monotonic() + WAIT
         while not (address := re.search(r"at (http://\S+)/ ", log.read_text())):
-            assert time.monotonic() < deadline and self.process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            assert self.process.poll() is None, log.read_text()
             time.sleep(0.1)
         self.url = address[1]
         with openai.OpenAI(base_url=f"{self.url}/v1", api_key="none", max_retries=0) as client:

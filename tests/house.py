@@ -12,7 +12,12 @@ from typing import NamedTuple, get_args
 import grimp
 
 PACKAGE = Path(__file__).parent.parent / "regard"
-CLASSES_MAY_BE_ASKED_IN = ("tasks", "models", "interop")  # rooms where `isinstance` on a task or model is their job
+CLASSES_MAY_BE_ASKED_IN = (
+    "tasks",
+    "models",
+    "interop",
+    "export",
+)  # rooms where `isinstance` on a task or model is their job
 
 
 class Measured(NamedTuple):
@@ -111,7 +116,7 @@ def main() -> None:
         "widest signature outside the command line": widest_signature(),
         "import cycles": import_cycles() or "none",
         "modules imported by regard.train.loop": len(imported_by_the_loop()),
-        "isinstance on a task or model outside tasks, models, interop": asked_elsewhere() or "none",
+        "isinstance on a task or model outside tasks, models, interop, export": asked_elsewhere() or "none",
     }
     for name, value in rows.items():
         print(f"{name}: {f'{value.value} ({value.where})' if isinstance(value, Measured) else value}")

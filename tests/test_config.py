@@ -268,7 +268,7 @@ SIZES: dict[str, Any] = {"width": 16, "layers": 2, "heads": 2}
         (lambda: GPT(**SIZES).build(), ["vocab", "0"]),  # a config may wait for its vocabulary, a model may not
         (lambda: Transformer(vocab=5, target_vocab=0), ["target_vocab", "0"]),
         (lambda: Transformer(vocab=5, decoder_layers=0), ["decoder_layers", "0"]),
-        (lambda: BERT(vocab=5, segments=0), ["segments", "0"]),
+        (lambda: BERT(vocab=5, segments=-1), ["segments", "-1"]),
         (lambda: ClassifierHead(labels=-1), ["labels", "-1"]),
         (lambda: ViT(labels=3, image=30, patch=4), ["image 30", "patch 4"]),
         (lambda: ViT(labels=3, patch=0).build(), ["patch", "0"]),

@@ -14,7 +14,12 @@ else:
 
 @app.command
 def export(
-    run: Path, *, to: FormatName, out: Path, dtype: Literal["float32", "bfloat16", "float16", "q8_0"] | None = None
+    run: Path,
+    *,
+    to: FormatName,
+    out: Path,
+    dtype: Literal["float32", "bfloat16", "float16", "q8_0"] | None = None,
+    runtime: Path | None = None,
 ) -> None:
     """Export a run or a fitted table to the format of another program.
 
@@ -24,16 +29,18 @@ def export(
         Run folder of `regard train` or `regard fit`, or a Hugging Face folder. Where a format does not have a part of
         the model, the part is named, with the options of `regard train` that leave it out.
     to
-        The format: a file for llama.cpp (gguf), a folder for transformers (huggingface), graphs for onnxruntime with a
-        script that uses them (onnx), or programs of torch.export (torch).
+        The format: a file for llama.cpp (gguf), a page for browsers (html), a folder for transformers (huggingface),
+        graphs for onnxruntime with a script that uses them (onnx), or programs of torch.export (torch).
     out
-        New folder to write; for gguf a file.
+        New folder to write; for gguf and html a file.
     dtype
         Of the matrices, for gguf; float32 unless given.
+    runtime
+        For html: folder of the npm package onnxruntime-web; node_modules/onnxruntime-web unless given.
     """
     from regard.export import export as write
     from regard.export import named_format
     from regard.loading import load
 
-    chosen = named_format(to, dtype=dtype)
+    chosen = named_format(to, dtype=dtype, runtime=None if runtime is None else str(runtime))
     print(f"wrote {out}: {write(load(run), chosen, out)}")

@@ -3,6 +3,7 @@
 from regard.cli.app import app, pretrain, train
 from regard.tasks.classify import verb as classify
 from regard.tasks.contacts import verb as contacts
+from regard.tasks.embed import verb as embed
 from regard.tasks.fill import verb as fill
 from regard.tasks.image import verb as image
 from regard.tasks.lm import verb as lm
@@ -12,7 +13,7 @@ from regard.tasks.tag import verb as tag
 from regard.tasks.translate import verb as translate
 
 # In the order of `regard train --help`.
-TASKS = (translate, lm, fill, summarise, classify, tag, image, pretrain_tables, contacts)
+TASKS = (translate, lm, fill, summarise, classify, tag, image, embed, pretrain_tables, contacts)
 
 USE = tuple(verb for task in TASKS for verb in getattr(task, "USE", ()))
 

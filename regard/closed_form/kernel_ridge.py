@@ -49,7 +49,9 @@ def kernel_features(
 def _category_codes(device: torch.device) -> Float[Tensor, "category bit"]:
     """A binary code for each category; the first `BITS` ones are one-hot, so that they are equally far apart."""
     codes = ([number >> bit & 1 for bit in range(BITS)] for number in range(2**BITS))
-    return torch.tensor(sorted(codes, key=lambda bits: (sum(bits) - 1) % (BITS + 1)), dtype=torch.float32, device=device)
+    return torch.tensor(
+        sorted(codes, key=lambda bits: (sum(bits) - 1) % (BITS + 1)), dtype=torch.float32, device=device
+    )
 
 
 @dataclass(frozen=True)

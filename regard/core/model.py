@@ -16,6 +16,7 @@ class ModelConfig(Config):
     reads_source: ClassVar[bool] = False  # a source text is read, and a target written
     continues_text: ClassVar[bool] = False  # a text is written on from a prompt
     reads_trees: ClassVar[bool] = False  # dependency trees of its sentences may be its positions
+    embeds_text: ClassVar[bool] = False  # its states are vectors of a text that is read both ways
     reads_images: ClassVar[bool] = False
     reads_tables: ClassVar[bool] = False
     reads_alignments: ClassVar[bool] = False

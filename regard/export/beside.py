@@ -6,14 +6,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from regard.core.files import write_text
 from regard.core.version import VERSION
 from regard.export.base import Subject, settings_of
-from regard.models import BERT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, RNNClassifier, TokenClassifierHead
+from regard.models import BERT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, RNNClassifier, TokenClassifierHead, ViT
 from regard.models import Transformer as EncoderDecoder
-from regard.models import ViT
 from regard.store import TOKENIZER
 from regard.tasks.base import Run
+from regard.tasks.classify.ngram_model import FLOOR
 from regard.tasks.tag.words import WORD
 from regard.text import MaskFilling, Tokenizer
 
@@ -33,13 +35,24 @@ def write_beside(subject: Subject, folder: Path, graphs: "Mapping[str, Graph]") 
 
         framed = isinstance(subject.config, BERT)
         copy_tokenizer(subject.path / TOKENIZER, folder, settings.get("max_length"), framed=framed)
+    if "ngrams" in settings:
+        _write_ngrams(subject, folder)
     write_text(folder / README, readme(settings, graphs))
+
+
+def _write_ngrams(subject: Any, folder: Path) -> None:
+    """The n-gram model beside a classifier: its arrays, and how texts are hashed."""
+    model = subject.extra["ngrams"]
+    arrays = {"buckets": model.features.buckets, "idf": model.features.idf}
+    np.savez(folder / "ngrams.npz", weight=model.weight, bias=model.bias, **arrays)
+    hashing = files("regard.tables.encode") / "hashing.py"
+    write_text(folder / "ngrams.py", hashing.read_text(encoding="utf-8"))
 
 
 def write_script(subject: Subject, folder: Path) -> None:
     """A script that needs the runtime alone."""
     name = describe(subject)["task"]
-    write_text(folder / SCRIPT, (files("regard.export.scripts") / f"{name}.py").read_text(encoding="utf-8"))
+    write_text(folder / SCRIPT, (files("regard.export") / "scripts" / f"{name}.py").read_text(encoding="utf-8"))
 
 
 def describe(subject: Subject) -> dict[str, Any]:
@@ -69,7 +82,7 @@ def _describe_text(run: Run, tokenizer: Tokenizer, task: Mapping[str, Any]) -> d
         around = {"before": [], "after": [tokenizer.end, tokenizer.start], "empty": []}
         return {"task": "generate", **around, **length, **written}
     if isinstance(config, RNNClassifier) or isinstance(head, ClassifierHead):
-        return {"task": "classify", **labels, **tokens, **length}
+        return {"task": "classify", **labels, **tokens, **length, **_mixture(task)}
     if isinstance(head, TokenClassifierHead):
         return {"task": "tag", **labels, **tokens, **length, "word": WORD.pattern}
     if isinstance(head, MaskedLMHead):
@@ -78,6 +91,15 @@ def _describe_text(run: Run, tokenizer: Tokenizer, task: Mapping[str, Any]) -> d
         return {"task": "fill", **tokens, "mask": tokenizer.mask, "marks_words": gaps.marks_words, **allowed}
     around = {"before": list(tokenizer.prefix), "after": [], "empty": [tokenizer.end]}
     return {"task": "generate", **around, "max_length": None, **written}
+
+
+def _mixture(task: Mapping[str, Any]) -> dict[str, Any]:
+    """How the scores of a classifier are weighted, and the settings of its n-gram model."""
+    mixture, ngrams = task.get("mixture"), task.get("ngrams")
+    weights = {} if mixture is None else {"weights": {"network": mixture.network, "ngrams": mixture.ngrams}}
+    if ngrams is None:
+        return weights
+    return weights | {"ngrams": {"bits": ngrams.bits, "max_characters": ngrams.max_characters, "floor": FLOOR}}
 
 
 def _places(flags: list[bool]) -> list[int]:
@@ -99,4 +121,10 @@ def readme(settings: Mapping[str, Any], graphs: "Mapping[str, Graph]") -> str:
         lines += ["", f"Outputs: {', '.join(f'`{output}`' for output in graph.outputs)}.", ""]
     if any(name.startswith("past") for graph in graphs.values() for name in graph.inputs):
         lines += ["What is `present` after one step is `past` in the next; before the first its length is 0.", ""]
+    if "ngrams" in settings:
+        lines += [
+            "The scores of the graph are half of the model: `ngrams.npz` holds a linear model of the n-grams of a",
+            f"text, `ngrams.py` hashes them, and `weights` in `{SETTINGS}` says how much each counts.",
+            "",
+        ]
     return "\n".join(lines + settings.get("notes", []))

@@ -36,4 +36,6 @@ class HuggingFace(ExportFormat):
             return write_marian(run, folder)
         except ConfigError as error:
             verb = run.task.verb if run.task is not None else "translate"
-            raise ConfigError(f"{error}; `regard train {verb} --recipe portable` makes one that can be written") from None
+            raise ConfigError(
+                f"{error}; `regard train {verb} --recipe portable` makes one that can be written"
+            ) from None

@@ -56,7 +56,13 @@ def _end_sources(file: Path, end: int) -> None:
 
 def marian_settings(config: Transformer) -> dict[str, Any]:
     """config.json; a part that Marian does not have is named."""
-    plain = {"attention": Full(), "alternate": None, "query_norm": None, "embedding_skip": None, "logit_scale": 1.0}
+    plain: dict[str, Any] = {
+        "attention": Full(),
+        "alternate": None,
+        "query_norm": None,
+        "embedding_skip": None,
+        "logit_scale": 1.0,
+    }
     plain |= {"wiring": PostNorm(), "norm": LayerNorm(1e-5), "position": Sinusoid(), "target_position": None}
     plain |= {"bias": True, "tied": True, "head_size": None, "kv_heads": None}
     for part, want in plain.items():

@@ -32,8 +32,8 @@ def write_card(run: "Run", folder: Path, architecture: str) -> None:
     if verb in PIPELINES:
         head["pipeline_tag"] = PIPELINES[verb]
     trained = run.path / CARD
-    told = trained.read_text(encoding="utf-8") if trained.is_file() else "# A model of regard\n"
-    text = f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n\n{told.rstrip()}\n\n"
+    body = trained.read_text(encoding="utf-8") if trained.is_file() else "# A model of regard\n"
+    text = f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n\n{body.rstrip()}\n\n"
     text += f"Exported by regard {VERSION}: `transformers.{architecture}.from_pretrained(folder)` loads it.\n"
     write_text(folder / "README.md", text)
 

@@ -47,7 +47,9 @@ def write_graph(graph: "Graph", file: Path) -> None:
     from regard.export.onnx_operators import TRANSLATIONS
 
     program = trace(graph)
-    size = sum(each.numel() * each.element_size() for each in (*program.state_dict.values(), *program.constants.values()))
+    size = sum(
+        each.numel() * each.element_size() for each in (*program.state_dict.values(), *program.constants.values())
+    )
     try:
         with _quiet():
             converted = torch.onnx.export(
@@ -68,12 +70,14 @@ def write_graph(graph: "Graph", file: Path) -> None:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """The exporter prints its progress and warns of what does not concern this model, such as torchvision."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

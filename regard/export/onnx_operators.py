@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from onnxscript import opset20 as op
+from onnxscript import opset20
+
+op: Any = opset20  # its annotations do not know that lists become constants
 
 
 def searchsorted(

@@ -10,11 +10,15 @@ from torch import nn
 
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import read_json
+from regard.interop.chat import read_chat_template
 from regard.interop.folder import FLOATS, has_file
+from regard.interop.generation import read_generation
 from regard.interop.hub import locate
+from regard.interop.peft import CONFIG as ADAPTER
+from regard.interop.peft import read_adapter
 from regard.interop.pixels import read_pixels, write_pixels
 from regard.interop.tokenizer import read_tokenizer
-from regard.models import Model, ViT
+from regard.models import GPT, Model, ViT
 from regard.store import CONFIG, TOKENIZER
 from regard.store.loaded import Loaded, load_model
 from regard.text import Tokenizer
@@ -49,21 +53,31 @@ def load(path: str | Path) -> Loaded:
 
 
 def read_folder(path: Path, dtype: str | torch.dtype | None = None) -> Loaded:
-    """The model of another library's folder, or of that name in the Hugging Face cache.
+    """The model of another library's folder, or of that name in the Hugging Face cache; of a PEFT folder, its base
+    model with the adapter.
 
     `dtype` is the precision of the weights in memory: None for float32, "auto" for that of the file.
     """
-    path = locate(path)
+    path, adapter = locate(path), None
+    if has_file(path, ADAPTER) and not has_file(path, "config.json"):
+        path, adapter = locate(Path(read_adapter(path).base)), path
     if has_file(path, "config.json"):
         from regard.interop import huggingface
 
-        imported = huggingface.read(path, precision(dtype))
+        imported = huggingface.read(path, precision(dtype), adapter)
         tokenizer, lacking = _tokenizer(path, imported.config)
         pixels = {"pixels": read_pixels(path, imported.config)} if isinstance(imported.config, ViT) else {}
-        return Loaded(path, imported.config, imported.model, tokenizer, {**imported.extra, **lacking, **pixels})
+        writes = _of_writing(path) if isinstance(imported.config, GPT) else {}
+        extra = {**imported.extra, **lacking, **pixels, **writes}
+        return Loaded(path, imported.config, imported.model, tokenizer, extra)
     if not path.is_dir():
         raise UserError(f"{path}: {'is a file, and no' if path.exists() else 'there is no such'} folder")
     raise UserError(f"{path}: is neither a run folder ({CONFIG}) nor a Hugging Face folder (config.json)")
+
+
+def _of_writing(path: Path) -> dict[str, Any]:
+    """How its makers sample, and how its chats are written, where the folder says."""
+    return {"sampling": read_generation(path), "chat": read_chat_template(path)}
 
 
 def precision(dtype: str | torch.dtype | None) -> torch.dtype | None:
@@ -95,7 +109,7 @@ def export_huggingface(run: Exportable, out: Path) -> str:
         raise UserError(f"{out}: already exists; choose a new folder")
     tokenizer, settings = run.path / TOKENIZER, vars(run.task) if run.task is not None else {}
     if settings.get("ngrams") is not None:
-        command = "regard train classify --model BERT --model.head ClassifierHead --task.ngrams null"
+        command = "regard train classify --recipe portable"
         raise ConfigError(
             f"{run.path}: has an n-gram model beside the network, which no Hugging Face folder holds; "
             f"`{command}` makes one that can be written"

@@ -124,16 +124,16 @@ class Weights:
 
 
 @contextmanager
-def open_weights(folder: Path) -> Iterator[Weights]:
-    """safetensors, whole or in shards; else a pickle of tensors only; else the only variant, such as fp16."""
+def open_weights(folder: Path, file: str | None = None) -> Iterator[Weights]:
+    """safetensors, whole or in shards; else a pickle of tensors only; else the only variant (fp16). Or `file`."""
     name = next((name for name in (SINGLE, INDEX, PICKLED, PICKLED_INDEX) if has_file(folder, name)), None)
-    name = name or _variant(folder)
+    name = file or name or _variant(folder)
     if name is None:
         raise UserError(f"{folder}: holds no weights ({SINGLE}, {INDEX}, {PICKLED} or {PICKLED_INDEX})")
     with ExitStack() as stack:
         names = _shards(folder, name) if name.endswith(".json") else {name: ()}
         paths = [file_in(folder, shard) for shard in sorted(names)]
-        pickled = name.startswith(PICKLED.removesuffix(".bin"))
+        pickled = name.startswith(PICKLED.removesuffix(".bin")) or name.endswith(".bin")
         weights = _open_pickles(paths) if pickled else _open_shards(paths, stack)
         if lost := [tensor for tensors in names.values() for tensor in tensors if tensor not in weights]:
             raise UserError(f"{folder / name}: no shard holds {listed(lost)}")
@@ -145,11 +145,11 @@ def _variant(folder: Path) -> str | None:
     if not folder.is_dir():
         return None
     names = sorted(path.name for path in folder.iterdir())
-    found = [name for name in names if VARIANT.fullmatch(name) or INDEX_VARIANT.fullmatch(name)]
-    found = [name for name in found if name.startswith("model.")] or found  # safetensors before pickles
-    if len(found) > 1:
-        raise UserError(f"{folder}: holds several variants of its weights ({listed(found)}); keep one, as {SINGLE}")
-    return found[0] if found else None
+    variants = [name for name in names if VARIANT.fullmatch(name) or INDEX_VARIANT.fullmatch(name)]
+    variants = [name for name in variants if name.startswith("model.")] or variants  # safetensors before pickles
+    if len(variants) > 1:
+        raise UserError(f"{folder}: holds several variants of its weights ({listed(variants)}); keep one, as {SINGLE}")
+    return variants[0] if variants else None
 
 
 def _shards(folder: Path, name: str) -> dict[str, list[str]]:

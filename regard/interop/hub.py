@@ -47,6 +47,6 @@ def _snapshot(model: Path) -> Path:
         commit = main.read_text(encoding="utf-8", errors="replace").strip()
         snapshots = [path for path in snapshots if path.name == commit]
     if len(snapshots) != 1:
-        found = "no snapshot" if not snapshots else f"{len(snapshots)} snapshots and no refs/main"
-        raise UserError(f"{model}: holds {found}; give the folder of one, or fetch the model again")
+        held = "no snapshot" if not snapshots else f"{len(snapshots)} snapshots and no refs/main"
+        raise UserError(f"{model}: holds {held}; give the folder of one, or fetch the model again")
     return snapshots[0]

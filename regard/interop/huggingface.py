@@ -20,6 +20,8 @@ from regard.core.files import atomic_file, write_text
 from regard.interop.families import FAMILIES, UNREADABLE
 from regard.interop.family import Family
 from regard.interop.folder import SINGLE, Weights, file_in, has_file, open_weights, read_json, shown
+from regard.interop.guess import guess
+from regard.interop.peft import read_adapter
 from regard.interop.settings import LENGTH, TOKENS, Settings
 from regard.interop.special import copy_tokenizer
 from regard.interop.table import adopt, canonical, check, collect, fill, fitting
@@ -44,18 +46,21 @@ class Imported:
     extra: Mapping[str, Any] = field(default_factory=dict)  # what the folder says beside: labels, special tokens, ...
 
 
-def read(folder: Path, dtype: torch.dtype | None = torch.float32) -> Imported:
-    """The model of a folder, ready to answer; `dtype` None: in the precision that its weights are stored in.
+def read(folder: Path, dtype: torch.dtype | None = torch.float32, adapter: Path | None = None) -> Imported:
+    """The model of a folder, ready to answer; `dtype` None: in the precision that its weights are stored in. With
+    `adapter`, the folder of a LoRA adapter, which is added to the weights.
 
     Nothing is built before every shape is known to fit.
     """
     where = str(folder / "config.json")
-    file = Settings(read_json(folder, "config.json"), where)
+    file = Settings(_named(folder, read_json(folder, "config.json")), where)
     family, architecture = _family(file)
     file = Settings({**family.defaults, **file.data}, where)
     file.read_keys |= CHECKED
     with open_weights(folder) as stored:
         weights = stored.renamed(canonical(stored, family.prefix, family.heads, family.rename))
+        if adapter is not None:
+            weights = read_adapter(adapter).merged(weights, adapter)
         config = _config(file, family, weights, architecture)
         table = family.table(config)
         with torch.device("meta"):
@@ -68,6 +73,14 @@ def read(folder: Path, dtype: torch.dtype | None = torch.float32) -> Imported:
         fill(model, table, rows, weights)
     tokenizer = file_in(folder, "tokenizer.json") if has_file(folder, "tokenizer.json") else None
     return Imported(config, model, tokenizer, _extra(file, family, architecture, config) | {"unused": unused})
+
+
+def _named(folder: Path, data: dict[str, Any]) -> dict[str, Any]:
+    """The config of a folder; one that names no model is asked by its weights, where it has any."""
+    if data.get("model_type") is not None or not data:
+        return data
+    with open_weights(folder) as stored:
+        return guess(stored, {name: family.architectures for name, family in FAMILIES.items()}) | data
 
 
 @contextmanager

@@ -95,8 +95,8 @@ class Settings:
             return [f"LABEL_{number}" for number in range(count)]
         if not isinstance(names, dict) or not 1 <= len(names) <= LABELS:
             raise self.error("id2label", names, "must lead from numbers to names")
-        count = self.data.get("num_labels")
-        if count is not None and count != len(names):  # transformers believes the number, and the names are stale
+        stated = self.data.get("num_labels")
+        if stated is not None and stated != len(names):  # transformers believes the number, and the names are stale
             return [f"LABEL_{number}" for number in range(self.integer("num_labels", 2, LABELS))]
         ordered = [names.get(str(number)) for number in range(len(names))]
         if not all(isinstance(name, str) for name in ordered):

@@ -33,7 +33,8 @@ def read_tokenizer(folder: Path, config: Model) -> Tokenizer:
     vocab = getattr(config, "vocab", 0)
     if highest >= vocab:
         raise UserError(f"its {JSON} has tokens up to number {highest:,}, the model only {vocab:,} tokens")
-    return Tokenizer(engine, _roles(engine, config, settings, vocab))
+    reads_special = isinstance(config, GPT)  # the turns of a chat are marked by them
+    return Tokenizer(engine, _roles(engine, config, settings, vocab), reads_special=reads_special)
 
 
 class TokenizerSettings:

@@ -23,6 +23,7 @@ from regard.parts.wiring import PostNorm, Wiring
 @dataclass(frozen=True, kw_only=True)
 class BERT(SequenceTrunk):
     reads_trees = True
+    embeds_text = True
 
     vocab: int = 0  # 0: counted from the data when a run is made
     segments: int = 2  # kinds of sentence in a pair; 0: none are told apart

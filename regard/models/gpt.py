@@ -113,7 +113,8 @@ class GPTModel(WritingModel):
     @property
     def joins_texts(self) -> bool:
         both = (self.config.attention, self.config.alternate)
-        return all(attention is None or attention.shift_invariant for attention in both)
+        longest = any(getattr(part, "reads_length", False) for part in self.decoder.position.modules())
+        return not longest and all(attention is None or attention.shift_invariant for attention in both)
 
     def init_state(self, capacity: int = 64) -> Cache:
         """An empty state for `step`."""

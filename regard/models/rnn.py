@@ -22,8 +22,9 @@ from regard.parts.init import init_weights
 from regard.parts.linear import Linear
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
+from regard.parts.padded_recurrence import Carry
 from regard.parts.positions import Positions
-from regard.parts.recurrent import LSTM, Carry, Cell, both_directions
+from regard.parts.recurrent import LSTM, Cell, both_directions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,8 @@ from regard.models.base import WritingModel
 from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
 from regard.parts.init import init_weights
-from regard.parts.recurrent import LSTM, Carry, Cell
+from regard.parts.padded_recurrence import Carry
+from regard.parts.recurrent import LSTM, Cell
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,16 +72,16 @@ class Block(BlockParts):
         raise NotImplementedError("abstract: how the branches join the residual stream")
 
     def attended(self, x: States, context: Context) -> States:
-        branch: Tensor = self.attend_scale(context.self_attention(self.attend, x))
-        return self.drop(branch)
+        branch: Tensor = self.drop(self.attend_scale(context.self_attention(self.attend, x)))
+        return branch
 
     def crossed(self, cross: MultiHead, x: States, context: Context) -> States:
-        branch: Tensor = self.cross_scale(context.cross_attention(cross, x))
-        return self.drop(branch)
+        branch: Tensor = self.drop(self.cross_scale(context.cross_attention(cross, x)))
+        return branch
 
     def fed(self, feed: nn.Module, x: States) -> States:
-        branch: Tensor = self.feed_scale(feed(x))
-        return self.drop(branch)
+        branch: Tensor = self.drop(self.feed_scale(feed(x)))
+        return branch
 
 
 class PreNormBlock(Block):

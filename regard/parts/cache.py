@@ -111,14 +111,14 @@ class KVBuffer:
         self._room, self._spare, self.rows = self._spare, self._room, len(rows)
 
     def shift(self, by: int, length: int, capacity: int) -> None:
-        kept = self._room[: self.rows, max(0, -by) : length]
+        selected = self._room[: self.rows, max(0, -by) : length]
         if capacity > self._room.shape[1]:
             self._room, self._spare = self._room.new_empty(len(self._room), capacity, *self._room.shape[2:]), None
         else:
-            kept = kept.clone()  # it moves within the same memory
+            selected = selected.clone()  # it moves within the same memory
         start = max(0, by)
         self._room[: self.rows, :start] = 0  # hidden, yet multiplied by a weight of zero: it must be a number
-        self._room[: self.rows, start : start + kept.shape[1]] = kept
+        self._room[: self.rows, start : start + selected.shape[1]] = selected
 
     def join(self, other: "KVBuffer", other_length: int, length: int) -> None:
         rows = self.rows + other.rows

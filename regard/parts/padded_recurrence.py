@@ -4,7 +4,7 @@ A packed sequence has a shape that depends on the data, and torch's own cells ar
 of the trace has tokens. Here one step is traced; at padding it keeps the state as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -46,21 +46,21 @@ def _scan(step: Step, init: list[Tensor], x: Tensor, shown: Tensor, *, reverse: 
     return states.transpose(0, 1), list(last)
 
 
-def _step(weights: list[Tensor], parts: int) -> Step:
+def _step(weights: Sequence[Tensor], parts: int) -> Step:
     """One token of a layer in one direction; gates are in torch's order."""
     by_input, by_state, *biases = weights
     input_bias, state_bias = biases or (None, None)
 
-    def lstm(carry: Any, given: Any) -> Any:
-        (hidden, cell), (token, shown) = carry, given
+    def lstm(carry: Any, values: Any) -> Any:
+        (hidden, cell), (token, shown) = carry, values
         gates = nn.functional.linear(token, by_input, input_bias) + nn.functional.linear(hidden, by_state, state_bias)
         write, keep, new, show = gates.chunk(4, -1)
         after = keep.sigmoid() * cell + write.sigmoid() * new.tanh()
         output = torch.where(shown, show.sigmoid() * after.tanh(), hidden)
         return [output, torch.where(shown, after, cell)], output.clone()
 
-    def gru(carry: Any, given: Any) -> Any:
-        (hidden,), (token, shown) = carry, given
+    def gru(carry: Any, values: Any) -> Any:
+        (hidden,), (token, shown) = carry, values
         of_token = nn.functional.linear(token, by_input, input_bias).chunk(3, -1)
         of_state = nn.functional.linear(hidden, by_state, state_bias).chunk(3, -1)
         reset, keep = ((one + other).sigmoid() for one, other in zip(of_token[:2], of_state[:2], strict=True))

@@ -15,7 +15,6 @@ from regard.core.machine import device_of
 from regard.data.text.labelled import encode_texts
 from regard.data.text.pairs import pad
 from regard.decode import Beam
-from regard.models import BERT
 from regard.serve.tables import plain, predict_json
 from regard.tasks.base import Run
 from regard.tasks.image.image_file import ImageFile, image_file
@@ -32,13 +31,13 @@ WRITES = ("translate", "summarise")  # tasks that take max_tokens and a beam
 def answer_task(run: Run, inputs: Sequence[str], options: Options) -> list[Result]:
     """By the task's own `answer`."""
     assert run.task is not None
-    given: dict[str, Any] = {}
+    options_of_task: dict[str, Any] = {}
     if run.task.verb in WRITES:
-        given = {} if options.get("max_tokens") is None else {"max_tokens": options["max_tokens"]}
-        given |= {} if options.get("beam") is None else {"beam": Beam(options["beam"])}
+        options_of_task = {} if options.get("max_tokens") is None else {"max_tokens": options["max_tokens"]}
+        options_of_task |= {} if options.get("beam") is None else {"beam": Beam(options["beam"])}
     elif named := sorted(name for name in ("max_tokens", "beam") if options.get(name) is not None):
         raise ConfigError(f"{named[0]}: a model that was trained to {run.task.verb} does not take it")
-    return [{"output": _output(one)} for one in run(list(inputs), **given)]
+    return [{"output": _output(one)} for one in run(list(inputs), **options_of_task)]
 
 
 def _output(one: Any) -> Any:
@@ -63,7 +62,8 @@ def classify(run: Run, inputs: Sequence[str], options: Options) -> list[Result]:
 @torch.inference_mode()
 def embed(run: Run, inputs: Sequence[str | Sequence[int]], options: Options) -> list[Result]:
     """The mean of the final states of each text, of unit length."""
-    tokenizer, model = run.require_tokenizer("it embeds tokens but no text"), run.model.eval()
+    tokenizer = run.require_tokenizer("it embeds tokens but no text")
+    model: Any = run.model.eval()
     longest = model.encoder.position.max_length or options["context"]
     rows = [
         encode_texts([one], tokenizer, max_length=len(one) + 8)[0]
@@ -77,7 +77,7 @@ def embed(run: Run, inputs: Sequence[str | Sequence[int]], options: Options) -> 
         if max(row) >= run.config.vocab or min(row) < 0:  # type: ignore[union-attr]
             raise UserError(f"input[{place}]: has a token that is not in the vocabulary")
     tokens, valid = (one.to(device_of(model)) for one in pad(rows, tokenizer.pad))
-    states = model.read(tokens, valid).float() * valid[:, :, None]  # type: ignore[operator]
+    states = model.read(tokens, valid).float() * valid[:, :, None]
     vectors = torch.nn.functional.normalize(states.sum(1) / valid.sum(1, keepdim=True), dim=-1)
     return [{"embedding": vector.tolist(), "tokens": len(row)} for vector, row in zip(vectors, rows, strict=True)]
 
@@ -159,7 +159,7 @@ def routes_of(loaded: Any) -> tuple[str, ...]:
         routes.append("predict")
     else:
         routes.append("classify" if hasattr(loaded.task, "label_probabilities") else loaded.task.verb)
-    if isinstance(loaded.config, BERT) and loaded.tokenizer is not None:
+    if loaded.config.embeds_text and loaded.tokenizer is not None:
         routes.append("embeddings")
     if loaded.task.view_form(loaded.config, loaded.tokenizer is not None) is not None:
         routes.append("attention")

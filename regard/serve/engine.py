@@ -136,9 +136,9 @@ class Engine:
         self._write([choice], scores[:, -1])
         if choice.finish is None and choice.job.id in self._requests:
             before = choice.tokens[:-1]  # the newest token is read at the next step
-            self.batch.join(choice, self._kept(choice.client, before, state))
+            self.batch.join(choice, self._shared(choice.client, before, state))
 
-    def _kept(self, client: str, tokens: list[int], state: Any) -> Any:
+    def _shared(self, client: str, tokens: list[int], state: Any) -> Any:
         """The state to go on with, where the prompts of others may go on from it too."""
         self.prefixes.add(client, tokens, state)
         if hasattr(state, "prefix") and not (self.batch.joins and self.batch.texts):  # it would grow with the text

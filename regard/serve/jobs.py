@@ -35,8 +35,8 @@ def completion_job(number: int, client: str, body: CompletionBody, info: ModelIn
     writing = _writing(
         body, info, limits, 16 if body.max_tokens is None else body.max_tokens, logprobs, bool(body.echo)
     )
-    kept = tuple(prompt if isinstance(prompt, str) else tuple(prompt) for prompt in prompts)
-    return Generate(id=number, client=client, writing=writing, prompts=kept, n=_n(body, limits))
+    plain = tuple(prompt if isinstance(prompt, str) else tuple(prompt) for prompt in prompts)
+    return Generate(id=number, client=client, writing=writing, prompts=plain, n=_n(body, limits))
 
 
 def chat_job(number: int, client: str, body: ChatBody, info: ModelInfo, limits: Limits) -> Generate:

@@ -24,8 +24,9 @@ def log_to_stderr() -> None:
     """In the server and in every worker."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    log.handlers, log.propagate = [handler], False
-    log.setLevel(logging.INFO)
+    for logger, level in ((log, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
 
 
 def log_event(event: str, **fields: Any) -> None:

@@ -30,16 +30,16 @@ class Prefixes:
 
     def find(self, client: str, prompt: Sequence[int]) -> tuple[int, Any]:
         """How many of the first tokens are known, and a state that has read them. The last token is always read."""
-        best, found = 0, None
+        best, nearest = 0, None
         for key in self._states:
             if key[0] == client:
                 common = min(_common(key[1], prompt), len(prompt) - 1)
                 if common > best:
-                    best, found = common, key
-        if found is None or best < SHORTEST:
+                    best, nearest = common, key
+        if nearest is None or best < SHORTEST:
             return 0, None
-        self._states.move_to_end(found)
-        return best, self._states[found].prefix(torch.tensor([list(prompt[:best])]))
+        self._states.move_to_end(nearest)
+        return best, self._states[nearest].prefix(torch.tensor([list(prompt[:best])]))
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:

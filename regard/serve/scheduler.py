@@ -63,9 +63,9 @@ class FairQueue(Generic[Q]):
     def remove(self, unwanted: Callable[[Q], bool]) -> list[Q]:
         removed = [item for item in self if unwanted(item)]
         for client in list(self._clients):
-            kept = deque(item for item in self._clients[client] if not unwanted(item))
-            if kept:
-                self._clients[client] = kept
+            left = deque(item for item in self._clients[client] if not unwanted(item))
+            if left:
+                self._clients[client] = left
             else:
                 del self._clients[client]
         return removed

@@ -46,13 +46,13 @@ def client_of(keys: tuple[str, ...], authorization: str) -> str | None:
     A key is sent as `Bearer KEY`, or as the password of Basic, which is how a browser asks for one. Every key is
     compared, and each in a time that does not depend on where it differs.
     """
-    scheme, _, given = authorization.partition(" ")
+    scheme, _, sent = authorization.partition(" ")
     if scheme.lower() == "basic":
         try:
-            given = b64decode(given, validate=True).decode("utf-8").partition(":")[2]
+            sent = b64decode(sent, validate=True).decode("utf-8").partition(":")[2]
         except ValueError:
             return None
     elif scheme.lower() != "bearer":
         return None
-    matches = [hmac.compare_digest(key.encode(), given.strip().encode("utf-8", "replace")) for key in keys]
-    return hashlib.sha256(given.strip().encode("utf-8", "replace")).hexdigest()[:12] if any(matches) else None
+    matches = [hmac.compare_digest(key.encode(), sent.strip().encode("utf-8", "replace")) for key in keys]
+    return hashlib.sha256(sent.strip().encode("utf-8", "replace")).hexdigest()[:12] if any(matches) else None

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,21 @@ def read_lines() -> list[str]:
         except UnicodeDecodeError:
             raise UserError(f"standard input, line {number}: is not UTF-8") from None
     return lines
+
+
+def lines_as_they_come() -> Iterator[str]:
+    """The lines of standard input, each as soon as it is typed; empty ones are left out."""
+    if sys.stdin is None:
+        return
+    if sys.stdin.isatty():
+        log.info("type a message, and Ctrl-D to end")
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            text = line.decode("utf-8").strip()
+        except UnicodeDecodeError:
+            raise UserError(f"standard input, line {number}: is not UTF-8") from None
+        if text:
+            yield text
 
 
 def read_line_trees(files: tuple[Path, ...], lines: list[str]) -> "list[Parse] | None":

@@ -28,14 +28,22 @@ class SpecialTokens:
 
 
 class Tokenizer:
-    def __init__(self, engine: Engine, special: SpecialTokens | None = None):
+    """`reads_special`: the name of a special token in a text, such as <|im_end|>, is that token. Without it "<s>" in a
+    user's text is text."""
+
+    def __init__(self, engine: Engine, special: SpecialTokens | None = None, *, reads_special: bool = False):
         self.engine = engine
-        self.engine.encode_special_tokens = True  # "<s>" in a user's text is text, not a special token
+        self.engine.encode_special_tokens = not reads_special
         self.engine.no_padding()  # batches are padded where they are made
         self.engine.no_truncation()
         special = special or SpecialTokens(self._id(PAD), self._id(START), self._id(END))
         self.pad, self.start, self.end = special.pad, special.start, special.end
         self.ends, self.prefix = frozenset((special.end, *special.extra_ends)), special.prefix
+        self._special = special
+
+    def plain(self) -> "Tokenizer":
+        """The same, for texts of strangers: names of special tokens in them are text."""
+        return Tokenizer(Engine.from_str(self.engine.to_str()), self._special)
 
     @property
     def mask(self) -> int:

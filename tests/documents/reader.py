@@ -62,7 +62,9 @@ QUICK: dict[tuple[str, ...], dict[str, str]] = {
     ("study", "heads"): {"--batches": "1"},
 }  # fmt: skip
 MAKERS = ("train", "fit", "distil", "pretrain", "export", "study")
-OF_OTHERS = {"models/gpt2": "gpt2", "models/opus-mt-de-en": "marian"}  # folders that Hugging Face's users have
+OF_OTHERS = {  # folders that Hugging Face's users have
+    "models/gpt2": "gpt2", "models/opus-mt-de-en": "marian", "models/chat": "chat", "models/minilm": "bert",
+}  # fmt: skip
 ELSEWHERE = {("demo",): "tests/test_demo.py"}
 
 

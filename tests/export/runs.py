@@ -10,7 +10,17 @@ TAGGED = "Ada\tB-person\nmet\tO\nAlan\tB-person\n\nshe\tO\nsaw\tO\nRome\tB-place
 TEXT = "the cat sat on the mat, and it rained\n"
 SMALL = ["--steps", 2, "--model.width", 16, "--training.batch_size", 4]
 LAYERS = ["--model.layers", 1, "--model.heads", 2]
-RECIPES = ("lm", "fill", "classify", "tag", "translate", "translate-rnn", "translate-rnn-attention", "summarise", "image")
+RECIPES = (
+    "lm",
+    "fill",
+    "classify",
+    "tag",
+    "translate",
+    "translate-rnn",
+    "translate-rnn-attention",
+    "summarise",
+    "image",
+)
 
 
 def train(recipe: str, folder: Path, *more: object) -> Path:

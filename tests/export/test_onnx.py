@@ -1,7 +1,6 @@
 """Every recipe as it comes, exported to ONNX, run by onnxruntime alone: the answers are those of the run."""
 
 import runpy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import torch
 
 import regard
 from regard.decode import Sampling
-from tests.command import regard as command
 from tests.export.runs import RECIPES, train
 
 TEXTS = ["the cat sat", "it", "the dog <s> rained on the mat and on"]
@@ -37,7 +35,9 @@ def test_onnxruntime_answers_as_the_run_does(recipe, tmp_path):
     out = tmp_path / "onnx"
     regard.export.export(run, regard.export.ONNX(), out)
     script = runpy.run_path(str(out / "predict.py"))
-    inputs = [*map(str, sorted((tmp_path / "photos").rglob("*.png")))] if recipe == "image" else INPUTS.get(recipe, TEXTS)
+    inputs = (
+        [*map(str, sorted((tmp_path / "photos").rglob("*.png")))] if recipe == "image" else INPUTS.get(recipe, TEXTS)
+    )
     more = {"max_tokens": 8} if "max_tokens" in script["SETTINGS"] else {}
     assert script["predict"](inputs, **more) == answers(run, recipe, inputs)
     if "probabilities" in script:

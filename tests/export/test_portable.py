@@ -16,9 +16,8 @@ from tests.command import regard as command
 from tests.export.runs import train
 
 
-@pytest.mark.parametrize("task", ["translate", "summarise"])
-def test_a_portable_translator_is_a_marian(task, tmp_path):
-    run = regard.load(train(task, tmp_path, "--recipe", "portable"))
+def test_a_portable_translator_is_a_marian(tmp_path):
+    run = regard.load(train("translate", tmp_path, "--recipe", "portable"))
     with torch.no_grad():
         for parameter in run.model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)

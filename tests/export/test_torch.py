@@ -1,5 +1,6 @@
 """Programs of torch.export: what they compute for any batch and length is what the model computes."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,32 +10,23 @@ import regard
 from regard.core.errors import ConfigError, UserError
 from regard.export import Torch, export, format_names, named_format
 from regard.export.graphs import Graph, model_graphs, trace
-from regard.models import GPT, RNN, RNNLM, ClassifierHead, DecoderOnly, RNNClassifier, Transformer, ViT
+from regard.models import GPT, ClassifierHead, RNNClassifier, Transformer
 from regard.parts import (
     GRU,
-    Additive,
-    ALiBi,
     BigramEmbedding,
-    Convolutions,
     EmbeddingSkip,
-    Query,
     RMSNorm,
+    Window,
 )
-from regard.parts.padded_recurrence import scan_cells
-from regard.parts.recurrent import LSTM
 from tests.command import regard as command
 from tests.export.runs import train
-from tests.helpers import close, valid_of
+from tests.helpers import close
 
 SMALL = {"width": 16, "layers": 1, "heads": 2}
 MODELS: dict[str, Any] = {
     "GPT": GPT(vocab=11, bigram=BigramEmbedding(), norm=RMSNorm(), embedding_skip=EmbeddingSkip(), kv_heads=1, **SMALL),
-    "DecoderOnly": DecoderOnly(vocab=11, position=ALiBi(), **SMALL),
-    "RNNLM": RNNLM(vocab=11, width=8, layers=2, cell=GRU()),
-    "RNNClassifier": RNNClassifier(vocab=11, width=8, layers=2, head=ClassifierHead(labels=3, pooling="max")),
+    "RNNClassifier": RNNClassifier(vocab=11, width=8, cell=GRU(), head=ClassifierHead(labels=3, pooling="max")),
     "Transformer": Transformer(vocab=11, decoder_layers=2, kv_heads=1, **SMALL),
-    "RNN": RNN(vocab=11, width=8, attention=Additive()),
-    "ViT": ViT(labels=3, image=8, patch=4, channels=2, stem=Convolutions(), pool=Query(), norm=RMSNorm(), **SMALL),
 }
 SIZES = (
     {"batch": 1, "sequence": 5, "past": 0, "total": 5, "source": 1},
@@ -66,7 +58,9 @@ def test_any_batch_and_length(name):
             inputs = given(graph, sizes)
             with torch.no_grad():
                 ours, theirs = graph.module(*inputs), program(*inputs)
-            close(theirs, ours) if isinstance(ours, torch.Tensor) else [close(*pair) for pair in zip(theirs, ours, strict=True)]
+            close(theirs, ours) if isinstance(ours, torch.Tensor) else [
+                close(*pair) for pair in zip(theirs, ours, strict=True)
+            ]
 
 
 def test_steps_with_a_cache_are_one_pass():
@@ -86,19 +80,13 @@ def test_steps_with_a_cache_are_one_pass():
         close(padded[1:], model(tokens[1:]))
 
 
-@pytest.mark.parametrize("cell", [LSTM(), GRU()], ids=lambda cell: type(cell).__name__)
-def test_scanned_cells_are_packed_cells(cell):
-    cells = cell.build(5, 4, 2, 0.0, bidirectional=True)
-    x, valid = torch.randn(3, 6, 5), valid_of([6, 2, 4])
-    ours, carried = cells(x, valid=valid)
-    states, carry = scan_cells(cells.cells, x, None, valid)
-    close(states, ours)
-    for one, other in zip(carry, carried, strict=True):
-        close(one, other)
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train("classify", tmp_path_factory.mktemp("classify"))
 
 
-def test_a_run_is_a_folder_of_programs(tmp_path, capsys):
-    run = train("classify", tmp_path)
+def test_a_run_is_a_folder_of_programs(classifier, tmp_path, capsys):
+    run = classifier
     assert command("export", run, "--to", "torch", "--out", tmp_path / "out") == 0
     assert "torch.export.load" in capsys.readouterr().out
     assert {file.name for file in (tmp_path / "out").iterdir()} == {
@@ -111,16 +99,21 @@ def test_a_run_is_a_folder_of_programs(tmp_path, capsys):
     assert "already exists" in capsys.readouterr().err
 
 
-def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch):
-    run = regard.load(train("classify", tmp_path))
+def test_a_failed_export_leaves_nothing(classifier, tmp_path, monkeypatch):
+    run = regard.load(classifier)
 
     def fails(*_: Any) -> None:
         raise UserError("no")
 
-    monkeypatch.setattr("regard.export.beside.write_beside", fails)
+    monkeypatch.setattr("regard.export.graphs.trace", fails)
     with pytest.raises(UserError, match="no"):
         export(run, Torch(), tmp_path / "out")
     assert not [file for file in tmp_path.iterdir() if "out" in file.name]
+
+
+def test_a_sparse_attention_has_no_graph():
+    with pytest.raises(ConfigError, match=r"--model\.attention Full"):
+        model_graphs(GPT(vocab=11, attention=Window(reach=4), **SMALL).build())
 
 
 def test_names_of_formats():

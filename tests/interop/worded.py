@@ -109,7 +109,26 @@ def _marian() -> Any:
     return engine, names, "MarianMTModel", MARIAN | ids | {"max_position_embeddings": 64}
 
 
+def _chat() -> Any:
+    engine, names, kind, settings = _llama()
+    return engine, names | {"chat_template": CHAT}, kind, settings
+
+
+def _bert() -> Any:
+    engine = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    engine.normalizer, engine.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, show_progress=False)
+    engine.train_from_iterator(TEXTS, trainer)
+    names = {f"{role}_token": f"[{role.upper()}]" for role in ("pad", "unk", "cls", "sep", "mask")}
+    return engine, names, "BertModel", LONG
+
+
+CHAT = (
+    "{% for message in messages %}{{ message.role + ': ' + message.content + eos_token }}{% endfor %}"
+    "{% if add_generation_prompt %}assistant: {% endif %}"
+)
 EVEN = T5 | {"decoder_start_token_id": 0, "num_decoder_layers": 2}  # their cache counts the encoder's layers
 LONG = SIZES | {"max_position_embeddings": 64}
-MADE = {"gpt2": _gpt2, "neox": _neox, "llama": _llama, "t5": _t5, "marian": _marian}
+MADE = {"gpt2": _gpt2, "neox": _neox, "llama": _llama, "t5": _t5, "marian": _marian, "chat": _chat, "bert": _bert}
 WRITERS, PAIRS = ("gpt2", "neox", "llama"), ("t5", "marian")

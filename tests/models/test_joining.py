@@ -1,10 +1,12 @@
 """Texts of different lengths written in one batch: each is answered as if it were alone."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from regard.models import GPT, RNNLM
-from regard.parts import BigBird, BigramEmbedding, Compressed, Full
+from regard.parts import BigBird, BigramEmbedding, Compressed, DynamicScaling, Full, Rotary
 from tests.helpers import close
 from tests.models.samples import BASES, every_variation, name_of_model
 
@@ -72,4 +74,7 @@ def test_what_no_text_holds_any_more_is_given_back():
 def test_rows_that_begin_at_places_of_their_own_are_not_joined():
     base = BASES[GPT]
     for attention in (BigBird(block=4), Compressed()):
-        assert not type(base)(**{**vars(base), "attention": attention}).build().joins_texts
+        assert not replace(base, attention=attention).build().joins_texts
+    assert base.build().joins_texts
+    stretched = Rotary(scaling=DynamicScaling(factor=2.0, length=8))  # by the longest text of a batch
+    assert not replace(base, position=stretched).build().joins_texts

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 
 import regard
 from regard.decode import Sampling
+from tests.documents.pages import ROOT
 from tests.helpers import patience, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -80,6 +82,18 @@ def test_openai_s_client_sync_and_streaming(server: Server, expected: str) -> No
         client.completions.create(**{**ASK, "n": 100})
     with pytest.raises(openai.NotFoundError):
         client.completions.create(**{**ASK, "model": "none"})
+
+
+def test_the_examples_of_the_page_run(server: Server, capsys) -> None:
+    page = (ROOT / "docs" / "jobs" / "serve.md").read_text().replace("http://127.0.0.1:8000", server.url)
+    page = page.replace('"lm"', '"gpt"')
+    [program] = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    exec(program, {})
+    assert capsys.readouterr().out
+    [command] = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    if shutil.which("curl"):
+        done = subprocess.run(command, shell=True, capture_output=True, check=True)
+        assert json.loads(done.stdout)["usage"]["completion_tokens"] == 16
 
 
 def test_openai_s_client_many_at_once(server: Server, expected: str) -> None:

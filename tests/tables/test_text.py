@@ -16,7 +16,8 @@ from regard.tables import NPTClassifier, NPTImputer
 from regard.tables.data_checks import check_training_data
 from regard.tables.encode.column import Column, infer_kind
 from regard.tables.encode.columns import Columns
-from regard.tables.encode.ngrams import MAX_CHARACTERS, count_ngrams
+from regard.tables.encode.hashing import MAX_CHARACTERS
+from regard.tables.encode.ngrams import count_ngrams
 from regard.tables.encode.text import SHOWN, TextEncoder, fit_text
 from regard.tables.encode.text_scores import fit_scores, score_targets, solve
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.core.errors import ConfigError, UserError, at_least, did_you_mean, share
@@ -128,7 +128,6 @@ class LabelledBatch(TensorBatch):
     valid: Bool[Tensor, "batch length"]  # False: padding
     label: Int[Tensor, " batch"]
     positions: Positions | None = None  # if trees are given
-    prior: Float[Tensor, "batch label"] | None = None  # log-probabilities by another model, which scores are added to
 
     @property
     def rows(self) -> int:
@@ -149,10 +148,8 @@ class LabelledTexts:
         batch: int,
         seed: int = 0,
         trees: Sequence[TokenTree] | None = None,
-        prior: Float[Tensor, "text label"] | None = None,
     ):
         self.texts, self.trees, self.padding, self.batch_size = rows, trees, padding, batch
-        self.prior = prior
         self.sampler = Sampler([len(tokens) for _, tokens in rows], batch, seed)
 
     @property
@@ -170,5 +167,4 @@ class LabelledTexts:
         rows = [self.texts[number] for number in numbers]
         positions = None if self.trees is None else pad_trees([self.trees[number] for number in numbers])
         tokens, valid = pad([tokens for _, tokens in rows], self.padding)
-        prior = None if self.prior is None else self.prior[list(numbers)]
-        return LabelledBatch(tokens, valid, torch.tensor([label for label, _ in rows]), positions, prior)
+        return LabelledBatch(tokens, valid, torch.tensor([label for label, _ in rows]), positions)

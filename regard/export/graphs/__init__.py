@@ -16,9 +16,14 @@ from regard.models.rnn_classifier import RNNClassifierModel
 from regard.models.rnn_lm import RNNLMModel
 from regard.models.transformer import TransformerModel
 from regard.models.vit import ViTModel
+from regard.parts.attention.bigbird import BigBirdAttention
+from regard.parts.attention.compressed import CompressedAttention
+from regard.parts.attention.linformer import LinformerAttention
+from regard.parts.attention.window import WindowAttention
 from regard.tasks.base import Run
 
 __all__ = ["Graph", "Input", "graphs_of", "model_graphs", "trace"]
+SPARSE = BigBirdAttention | CompressedAttention | LinformerAttention | WindowAttention  # they count blocks or slots
 
 
 def graphs_of(subject: Subject) -> list[Graph]:
@@ -32,6 +37,13 @@ def graphs_of(subject: Subject) -> list[Graph]:
 
 def model_graphs(model: nn.Module) -> list[Graph]:
     """The graphs of a model: one, or those of its encoder and its decoder."""
+    for part in model.modules():
+        if isinstance(part, SPARSE):
+            kind = type(part).__name__.removesuffix("Attention")
+            raise ConfigError(
+                f"model.attention: how {kind} computes depends on the length, and a graph serves any length; "
+                "train with --model.attention Full"
+            )
     match model:
         case GPTModel():
             return [gpt_graph(model)]

@@ -44,7 +44,9 @@ def trace(graph: Graph) -> torch.export.ExportedProgram:
             warnings.simplefilter("ignore")
             return torch.export.export(graph.module.eval(), graph.examples, dynamic_shapes=(shapes,))
     except Exception as error:  # the tracer raises errors of many classes
-        raise UserError(f"{graph.name}: the model cannot be traced for any batch and length ({one_line(error)})") from error
+        raise UserError(
+            f"{graph.name}: the model cannot be traced for any batch and length ({one_line(error)})"
+        ) from error
 
 
 def tokens(*axes: str) -> Input:

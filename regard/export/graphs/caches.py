@@ -13,6 +13,7 @@ class GivenKeys(KVCache):
     """Keys and values of one attention, given as tensors; what is appended makes new ones."""
 
     def __init__(self, keys: Tensor, values: Tensor):
+        super().__init__()
         self.keys, self.values = keys, values
         self.length = keys.shape[2]
 
@@ -28,11 +29,12 @@ class GivenCache(Cache):
     """One pair of tensors a layer; `memory` holds those of cross-attention."""
 
     def __init__(self, past: Sequence[Tensor], memory: Sequence[Tensor] = (), last: Tensor | None = None):
+        super().__init__(0)
         self.layers = [GivenKeys(*past[at : at + 2]) for at in range(0, len(past), 2)]
         self.memory = [GivenKeys(*memory[at : at + 2]) for at in range(0, len(memory), 2)] or [KVCache(1)] * len(
             self.layers
         )
-        self.last, self.beams = last, 1
+        self.last = last
 
     @property
     def present(self) -> tuple[Tensor, ...]:

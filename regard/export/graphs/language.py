@@ -22,7 +22,7 @@ class Itself(Mask):
 class CachedGPT(nn.Module):
     """A GPT whose caches are tensors.
 
-    A bigram embedding needs the token before the first new one, which no runtime passes on. So tokens are kept in one
+    A bigram embedding needs the token before the first new one, which no runtime passes on. So tokens are stored in one
     more pair of caches, which has the shape of the others.
     """
 
@@ -32,15 +32,15 @@ class CachedGPT(nn.Module):
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         input_ids, attention_mask, position_ids, *past = tensors
-        kept = [] if self.model.bigram is None else [past.pop(), past.pop()]
+        token_caches = [] if self.model.bigram is None else [past.pop(), past.pop()]
         last = None
-        if kept:
-            before = kept[1][:, 0, :, 0].long()
+        if token_caches:
+            before = token_caches[1][:, 0, :, 0].long()
             last = torch.cat([torch.zeros_like(input_ids[:, :1]), before], 1)[:, -1:]
         cache = GivenCache(past, last=last)
         mask = Padding(attention_mask.bool()) | Itself()
         logits = self.model(input_ids, mask, Positions(position_ids), cache)
-        new = [torch.cat([each, _as_keys(input_ids, each)], 2) for each in reversed(kept)]
+        new = [torch.cat([each, _as_keys(input_ids, each)], 2) for each in reversed(token_caches)]
         return logits, *cache.present, *new
 
 

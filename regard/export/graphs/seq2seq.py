@@ -37,8 +37,8 @@ class WritesTarget(nn.Module):
         input_ids, attention_mask, *past = tensors
         half = len(past) // 2
         cache = GivenCache(past[:half], past[half:])
-        # The memory itself is not looked at: its keys and values are in the cache.
-        memory = past[half].transpose(1, 2).flatten(2)
+        # The memory itself is not looked at, as its keys and values are in the cache: any states of its shape do.
+        memory = past[half][:, 0, :, :1].expand(-1, -1, self.model.config.width)
         logits = self.model.decode(input_ids, memory, attention_mask.bool(), cache)
         return logits, *cache.present
 

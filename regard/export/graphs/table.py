@@ -14,6 +14,7 @@ from regard.closed_form import RowFeatures
 from regard.core.errors import ConfigError
 from regard.export.graphs.base import Graph, Input
 from regard.export.graphs.caches import GivenKeys
+from regard.models.in_context import Context
 from regard.parts.cache import KVCache
 from regard.tables.calibrate import apply_levels, apply_temperature
 from regard.tables.encode.cells import as_label
@@ -28,26 +29,34 @@ ROWS = 3  # of the example
 REFIT = "`regard fit … --mode in_context` makes one that can be exported"
 
 
-class MemberGraph(nn.Module):
-    """One network and the contexts of its members, as constants."""
+class NetworkGraph(nn.Module):
+    """One network and the contexts of its members, as constants; members of the same shape are read in one pass."""
 
     def __init__(self, predictor: InContextPredictor):
         super().__init__()
         self.predictor, self.model = predictor, predictor.model
-        contexts = predictor.contexts.get((number, GLOBAL) for number in range(len(predictor.members)))
-        fits = {context.fit: place for place, context in reversed(list(enumerate(contexts)))}
-        self.fits = [fits[context.fit] for context in contexts]  # the first of those that describe rows alike
+        keys = [(number, GLOBAL) for number in range(len(predictor.members))]
+        stacked = predictor.contexts.stacked(keys) if len(keys) > 1 else None
+        contexts = predictor.contexts.get(keys)
+        first = {context.fit: place for place, context in reversed(list(enumerate(contexts)))}
+        self.fits = [first[context.fit] for context in contexts]  # the first of those that describe rows alike
         self.contexts: list[TableContext] = [_constant(context) for context in contexts]
+        self.stacked: Context | None = _constant(stacked)
 
     def forward(self, values: Tensor) -> Tensor:
-        described: dict[int, RowFeatures] = {}
-        predictions = []
-        for fit, member, context in zip(self.fits, self.predictor.members, self.contexts, strict=True):
-            if fit not in described:
-                described[fit] = RowFeatures.of_queries(context.closed_forms, member.select(values))
-            output = self.model.predict(context.encoded, context.in_order(described[fit]))[0]
-            predictions.append(self.predictor.decode(member, output))
-        return torch.stack(predictions).mean(0)
+        members = self.predictor.members
+        described = {
+            fit: RowFeatures.of_queries(self.contexts[fit].closed_forms, members[fit].select(values))
+            for fit in sorted(set(self.fits))
+        }
+        features = [each.in_order(described[fit]) for each, fit in zip(self.contexts, self.fits, strict=True)]
+        if self.stacked is not None:
+            outputs = self.model.predict(self.stacked, RowFeatures.stack(features)).unbind(0)
+        else:
+            pairs = zip(self.contexts, features, strict=True)
+            outputs = tuple(self.model.predict(context.encoded, each)[0] for context, each in pairs)
+        decoded = [self.predictor.decode(member, each) for member, each in zip(members, outputs, strict=True)]
+        return torch.stack(decoded).mean(0)
 
 
 class ReadsRows(nn.Module):
@@ -57,7 +66,7 @@ class ReadsRows(nn.Module):
         super().__init__()
         self.ensembles = list(ensembles)
         self.networks = nn.ModuleList(
-            nn.ModuleList(MemberGraph(one) for one in each.predictors if isinstance(one, InContextPredictor))
+            nn.ModuleList(NetworkGraph(one) for one in each.predictors if isinstance(one, InContextPredictor))
             for each in ensembles
         )
 
@@ -102,7 +111,9 @@ def check_exportable(estimator: Any) -> None:
             raise ConfigError(f"mode {estimator.mode!r} has no graph; {REFIT}")
         for one in ensemble.predictors:
             if not isinstance(one, InContextPredictor):
-                raise ConfigError(f"mode {estimator.mode!r} trained a {type(one).__name__}, which has no graph; {REFIT}")
+                raise ConfigError(
+                    f"mode {estimator.mode!r} trained a {type(one).__name__}, which has no graph; {REFIT}"
+                )
             if any(one.is_local(number) for number in range(len(one.members))):
                 rows = len(one.table.values)
                 raise ConfigError(f"{rows:,} rows are too many for one context; `regard distil` makes a smaller model")
@@ -118,7 +129,7 @@ def describe_table(estimator: Any) -> dict[str, Any]:
 
 
 def _targets(estimator: Any) -> list[dict[str, Any]]:
-    classes: Sequence[Any] = [None] * len(estimator.predictors_)
+    classes: Any = [None] * len(estimator.predictors_)
     if isinstance(estimator, NPTClassifier):
         classes = estimator.classes_ if estimator.multi_output_ else [estimator.classes_]
     targets = []

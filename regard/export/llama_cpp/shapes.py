@@ -129,6 +129,8 @@ def shape_of(config: GPT) -> Shape:
 def _expect(config: GPT, **wanted: Any) -> None:
     for part, want in wanted.items():
         have = getattr(config, part)
-        fits = type(have) is want if isinstance(want, type) else have in want if isinstance(want, tuple) else have == want
+        fits = (
+            type(have) is want if isinstance(want, type) else have in want if isinstance(want, tuple) else have == want
+        )
         if not fits:
             raise ConfigError(f"model.{part}: {have} has no counterpart in GGUF; {HOW}")

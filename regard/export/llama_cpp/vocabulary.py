@@ -20,7 +20,9 @@ def write_vocabulary(writer: Any, tokenizer: Tokenizer, vocab: int) -> None:
     if kind == "BPE" and _is_byte_level(data):
         writer.add_tokenizer_model("gpt2")
         writer.add_tokenizer_pre(_split(data))
-        writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge) for merge in data["model"]["merges"]])
+        writer.add_token_merges(
+            [merge if isinstance(merge, str) else " ".join(merge) for merge in data["model"]["merges"]]
+        )
     elif kind == "BPE" and any(SPACE in piece for piece in pieces):
         writer.add_tokenizer_model("llama")
         writer.add_tokenizer_pre("default")
@@ -47,7 +49,7 @@ def _types(tokenizer: Tokenizer, vocab: int) -> list[int]:
     from gguf import TokenType
 
     special, added = set(tokenizer.special), set(tokenizer.engine.get_added_tokens_decoder())
-    types = []
+    types: list[int] = []
     for number in range(vocab):
         piece = tokenizer.engine.id_to_token(number)
         if piece is None:

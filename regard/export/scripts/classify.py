@@ -12,6 +12,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
 SETTINGS = json.loads((HERE / "regard.json").read_text(encoding="utf-8"))
 SESSION = onnxruntime.InferenceSession(HERE / "model.onnx")
 TOKENIZER = Tokenizer.from_file(str(HERE / "tokenizer.json"))
@@ -26,7 +27,34 @@ def probabilities(texts: list[str]) -> np.ndarray:
     tokens = np.array([[*row, *[SETTINGS["pad"]] * (longest - len(row))] for row in rows])
     shown = np.array([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
     [logits] = SESSION.run(None, {"input_ids": tokens, "attention_mask": shown})
-    odds = np.exp(logits - logits.max(-1, keepdims=True))
+    weights = SETTINGS.get("weights", {"network": 1.0})
+    scores = weights["network"] * logits
+    return softmax(scores + weights["ngrams"] * ngram_scores(texts) if "ngrams" in SETTINGS else scores)
+
+
+def ngram_scores(texts: list[str]) -> np.ndarray:
+    """The log-probabilities of the linear model of n-grams, TF-IDF weights of words and pieces of words."""
+    from ngrams import ngram_buckets, normalise  # the file beside this one
+
+    model, settings = np.load(HERE / "ngrams.npz"), SETTINGS["ngrams"]
+    longest, size = settings["max_characters"], 2 << settings["bits"]
+    marked = [normalise(f"⟪ {text[:longest]} ⟫", longest + 4) for text in texts]
+    row, bucket = ngram_buckets(marked, settings["bits"])
+    cells, counts = np.unique(row * size + bucket, return_counts=True)
+    row, bucket = cells // size, cells % size
+    feature = np.searchsorted(model["buckets"], bucket)
+    known = model["buckets"][np.minimum(feature, len(model["buckets"]) - 1)] == bucket
+    row, feature = row[known], feature[known]
+    value = (1 + np.log(counts[known])) * model["idf"][feature]
+    half = 2 * row + (bucket[known] >= size // 2)  # pieces and words each have length one
+    value = value / np.sqrt(np.bincount(half, value**2, 2 * len(texts)))[half]
+    scores = np.tile(model["bias"], (len(texts), 1))
+    np.add.at(scores, row, value[:, None].astype("float32") * model["weight"][feature])
+    return np.log((1 - settings["floor"]) * softmax(scores) + settings["floor"] / scores.shape[1])
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    odds = np.exp(scores - scores.max(-1, keepdims=True))
     return odds / odds.sum(-1, keepdims=True)
 
 

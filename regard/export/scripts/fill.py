@@ -35,7 +35,10 @@ def fill(text: str) -> str:
         row += TOKENIZER.encode(part, add_special_tokens=False).ids
     row.append(SETTINGS["end"])
     spaces = [part[-1:].isspace() and bool(part.strip() or number) for number, part in enumerate(before)]
-    allowed = {place: SETTINGS["begins" if MARKS_WORDS and space else "fits"] for place, space in zip(places, spaces)}
+    allowed = {
+        place: SETTINGS["begins" if MARKS_WORDS and space else "fits"]
+        for place, space in zip(places, spaces, strict=True)
+    }
     while allowed:
         [logits] = SESSION.run(None, {"input_ids": np.array([row]), "attention_mask": np.ones((1, len(row)), "int64")})
         best = {place: likeliest(logits[0, place], ids) for place, ids in allowed.items()}
@@ -43,7 +46,7 @@ def fill(text: str) -> str:
         row[surest] = best[surest][1]
         del allowed[surest]
     filled = before[0] if before else last
-    for place, part in zip(places, [*before[1:], last]):
+    for place, part in zip(places, [*before[1:], last], strict=True):
         word, joins = in_text(row[place - 1], row[place])
         filled = (filled.rstrip() if joins and MARKS_WORDS else filled) + word + part
     return filled

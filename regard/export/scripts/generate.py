@@ -24,7 +24,8 @@ def generate(tokens: list[int], max_tokens: int) -> list[int]:
     }
     names = {each.name for each in SESSION.get_inputs()}
     outputs = [each.name for each in SESSION.get_outputs()]
-    new, written, read = tokens, [], 0
+    new, read = tokens, 0
+    written: list[int] = []
     while len(written) < max_tokens:
         read += len(new)
         feeds = {
@@ -32,10 +33,12 @@ def generate(tokens: list[int], max_tokens: int) -> list[int]:
             "attention_mask": np.ones((1, read), "int64"),
             "position_ids": np.arange(read - len(new), read)[None],
         }
-        found = dict(zip(outputs, SESSION.run(None, {k: v for k, v in feeds.items() if k in names} | state)))
-        state = {name.replace("present", "past_key_values" if name.count(".") > 1 else "past"): found[name]
+        result = dict(
+            zip(outputs, SESSION.run(None, {k: v for k, v in feeds.items() if k in names} | state), strict=True)
+        )
+        state = {name.replace("present", "past_key_values" if name.count(".") > 1 else "past"): result[name]
                  for name in outputs[1:]}  # fmt: skip
-        new = [int(found["logits"][0, -1].argmax())]
+        new = [int(result["logits"][0, -1].argmax())]
         if new[0] in SETTINGS["ends"]:
             break
         written += new

@@ -17,7 +17,7 @@ SESSION = onnxruntime.InferenceSession(HERE / "model.onnx")
 TOGETHER = 64  # rows, which bounds memory
 
 
-def spelled(cell) -> str:
+def spelled(cell: object) -> str:
     """A category as it is looked up: True, "true" and 3, 3.0, "3" are the same."""
     text = str(cell).strip()
     if text.lower() in ("true", "false"):
@@ -33,7 +33,9 @@ def numbers(column: dict, cells: list) -> list[np.ndarray]:
     known = np.array([cell is not None and cell == cell and str(cell) != "" for cell in cells])
     values = np.full(len(cells), np.nan)
     if column["kind"] == "date":
-        dates = np.array([cell if there else "NaT" for cell, there in zip(cells, known)], dtype="datetime64[us]")
+        dates = np.array(
+            [cell if there else "NaT" for cell, there in zip(cells, known, strict=True)], dtype="datetime64[us]"
+        )
         days = np.where(known, (dates - np.datetime64("1970-01-01")) / np.timedelta64(1, "D"), np.nan)
         months = np.where(known, dates.astype("datetime64[M]").astype(float), np.nan)
         parts = [days, 1970 + months // 12, 1 + months % 12, (np.floor(days) + 3) % 7]
@@ -45,22 +47,22 @@ def numbers(column: dict, cells: list) -> list[np.ndarray]:
     return [values]
 
 
-def predict(rows: list[dict]) -> list[list[np.ndarray]]:
+def predict(rows: list[dict]) -> list[np.ndarray]:
     """For each target: probabilities by row and class; or by row the mean, then the quantiles."""
     cells = {column["name"]: [row.get(column["name"]) for row in rows] for column in SETTINGS["columns"]}
     encoded = [part for column in SETTINGS["columns"] for part in numbers(column, cells[column["name"]])]
     values = np.stack(encoded, 1).astype("float32")
     parts = [SESSION.run(None, {"values": values[at : at + TOGETHER]}) for at in range(0, len(values), TOGETHER)]
-    return [np.concatenate(each) for each in zip(*parts)]
+    return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
 
 def answers(rows: list[dict]) -> list[dict]:
     """A prediction for each row and target, as a table has it: the likeliest class, or the mean."""
-    found = [{} for _ in rows]
-    for target, output in zip(SETTINGS["targets"], predict(rows)):
-        for row, values in zip(found, output):
+    result: list[dict] = [{} for _ in rows]
+    for target, output in zip(SETTINGS["targets"], predict(rows), strict=True):
+        for row, values in zip(result, output, strict=True):
             row[target["name"]] = target["classes"][values.argmax()] if "classes" in target else float(values[0])
-    return found
+    return result
 
 
 if __name__ == "__main__":

@@ -22,14 +22,14 @@ WORD = re.compile(SETTINGS["word"])
 
 def predict(sentences: list[str]) -> list[list[tuple[str, str]]]:
     """The words of each sentence with their labels."""
-    return [list(zip(words, labels(words))) for words in map(WORD.findall, sentences)]
+    return [list(zip(words, labels(words), strict=True)) for words in map(WORD.findall, sentences)]
 
 
 def labels(words: list[str]) -> list[str]:
     """A word has the label of its first token; a sentence that is too long is read in parts."""
-    found: list[str] = []
-    while len(found) < len(words):
-        rest, length = words[len(found) :], SETTINGS["max_length"] - 2
+    result: list[str] = []
+    while len(result) < len(words):
+        rest, length = words[len(result) :], SETTINGS["max_length"] - 2
         text = " ".join(rest)
         encoding = TOKENIZER.encode(text, add_special_tokens=False)
         word_of = [number for number, word in enumerate(rest) for _ in range(len(word) + 1)]  # of each character
@@ -43,8 +43,8 @@ def labels(words: list[str]) -> list[str]:
         best = logits[0].argmax(-1)
         count = max(1, 1 + max(first, default=0))  # words that were read; one without a token takes the one before
         places = [first[max((n for n in first if n <= number), default=min(first))] for number in range(count)]
-        found += [SETTINGS["labels"][best[place]] for place in places]
-    return found
+        result += [SETTINGS["labels"][best[place]] for place in places]
+    return result
 
 
 if __name__ == "__main__":

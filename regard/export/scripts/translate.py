@@ -22,8 +22,10 @@ TOKENIZER.encode_special_tokens = True  # "<s>" in a text is text
 def run(session: onnxruntime.InferenceSession, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Outputs by name; what is present after one step is the past of the next."""
     wanted = {each.name: feeds[each.name] for each in session.get_inputs()}
-    found = dict(zip((each.name for each in session.get_outputs()), session.run(None, wanted)))
-    return {name.replace("present", "past_key_values" if name.count(".") > 1 else "past"): x for name, x in found.items()}
+    result = dict(zip((each.name for each in session.get_outputs()), session.run(None, wanted), strict=True))
+    return {
+        name.replace("present", "past_key_values" if name.count(".") > 1 else "past"): x for name, x in result.items()
+    }
 
 
 def predict(texts: list[str], max_tokens: int = SETTINGS["max_tokens"]) -> list[str]:

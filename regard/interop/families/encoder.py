@@ -54,7 +54,8 @@ def head_of(
     if architecture.endswith(SPAN):
         return SpanHead()
     if architecture.endswith((FILL, "BertForPreTraining", "ErnieForPreTraining")):
-        return MaskedLMHead(fill or file.choice("hidden_act", ACTIVATIONS, "gelu"))
+        act = file.choice("hidden_act", ACTIVATIONS, "gelu")
+        return MaskedLMHead(act if fill is None else fill)
     return NoHead()
 
 

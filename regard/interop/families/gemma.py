@@ -62,9 +62,9 @@ def _later(file: Settings, slides: Callable[[int], bool]) -> tuple[dict[str, Any
 
 
 def _cap(file: Settings, key: str) -> Softcap | None:
-    given = file.data.get(key) is not None
+    stated = file.data.get(key) is not None
     file.read_keys.add(key)
-    return Softcap(file.number(key, None, low=1e-3, high=1e6)) if given else None
+    return Softcap(file.number(key, None, low=1e-3, high=1e6)) if stated else None
 
 
 def gemma2(file: Settings, weights: Weights, architecture: str) -> GPT:

@@ -1,5 +1,7 @@
 """ModernBERT: pre-norm, gated feed-forward, windows in most layers, and turns of their own for each kind (2024)."""
 
+from typing import Any
+
 from regard.interop.families.decoder import FULL, SLIDING, attention_by_layer, layer_kinds
 from regard.interop.families.encoder import ACTIVATIONS, encoder, head_of, head_rows
 from regard.interop.families.rope import read_rotary_by_kind
@@ -22,7 +24,7 @@ def config(file: Settings, weights: Weights, architecture: str) -> BERT:
     kinds = layer_kinds(file, layers, lambda layer: bool(layer % every))
     rotary = read_rotary_by_kind(file, length, {FULL: ("global_rope_theta", 160000.0), SLIDING: LOCAL})
     main = SLIDING if SLIDING in kinds else FULL
-    other = {"alternate_position": rotary[FULL]} if len(set(kinds)) > 1 else {}
+    other: dict[str, Any] = {"alternate_position": rotary[FULL]} if len(set(kinds)) > 1 else {}
     feed = file.choice("hidden_activation", GATED, "gelu")
     norm = LayerNorm(file.eps("norm_eps", 1e-5), bias=file.flag("norm_bias", False))
     file.only("decoder_bias", True)

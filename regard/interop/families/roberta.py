@@ -13,41 +13,39 @@ from regard.interop.families.encoder import (
     table_of,
     trunk,
 )
+from regard.interop.family import Family
 from regard.interop.folder import Weights
-from regard.interop.settings import LENGTH, VOCAB, Settings
+from regard.interop.settings import LENGTH, Settings
 from regard.interop.table import Row, Table, both, without_first
 from regard.models.bert import BERT
 from regard.parts.positions import Combined, Learned, T5Bias
 from regard.parts.wiring import PreNorm
 
-PAD = 1  # where the file does not say
+PAD = 1  # the number of the padding token, after which positions begin
 
 
-def _positions(file: Settings, pad: int) -> Learned:
+def _positions(file: Settings) -> Learned:
     """Without the rows up to the padding token's, which no text uses."""
+    file.only("pad_token_id", PAD, None)
     rows = file.integer("max_position_embeddings", 512, LENGTH)
-    if rows <= pad + 1:
-        raise file.error("max_position_embeddings", rows, f"leaves no position after pad_token_id {pad}")
-    return Learned(rows - pad - 1)
-
-
-def _pad(file: Settings) -> int:
-    return file.integer("pad_token_id", PAD, VOCAB, low=0) if file.data.get("pad_token_id") is not None else PAD
+    if rows <= PAD + 1:
+        raise file.error("max_position_embeddings", rows, f"leaves no position after the first {PAD + 1}")
+    return Learned(rows - PAD - 1)
 
 
 def roberta(file: Settings, weights: Weights, architecture: str) -> BERT:
-    return BERT(**trunk(file, head_of(file, architecture, fill="gelu")) | {"position": _positions(file, _pad(file))})
+    return BERT(**trunk(file, head_of(file, architecture, fill="gelu")) | {"position": _positions(file)})
 
 
 def pre_norm(file: Settings, weights: Weights, architecture: str) -> BERT:
     shared = trunk(file, head_of(file, architecture, fill="gelu"))
-    return BERT(**shared | {"position": _positions(file, _pad(file)), "wiring": PreNorm()})
+    return BERT(**shared | {"position": _positions(file), "wiring": PreNorm()})
 
 
 def mpnet(file: Settings, weights: Weights, architecture: str) -> BERT:
     shared = trunk(file, head_of(file, architecture, fill="gelu"))
     buckets = file.integer("relative_attention_num_buckets", 32, LENGTH, low=4)
-    position = Combined(_positions(file, PAD), T5Bias(buckets, 128))
+    position = Combined(_positions(file), T5Bias(buckets, 128))
     return BERT(**shared | {"position": position, "segments": 0})
 
 
@@ -80,7 +78,7 @@ def mpnet_table(config: BERT) -> Table:
     return table_of(prefix, rows, head_rows(ROBERTA_FILL, POOLED, config))
 
 
-def _like(model_type: str, name: str, vocab: int, prefix: str = "roberta."):  # type: ignore[no-untyped-def]
+def _like(model_type: str, name: str, vocab: int, prefix: str = "roberta.") -> Family:
     return encoder(model_type, name, roberta, partial(table, prefix, PAD + 1), prefix=prefix, vocab_size=vocab)
 
 

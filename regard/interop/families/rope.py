@@ -41,8 +41,8 @@ def read_rotary_by_kind(file: Settings, length: int, bases: dict[str, tuple[str,
     return rotary
 
 
-def one_rotary(given: Settings | None, file: Settings, base: float, length: int, turned: float | None) -> Rotary:
-    rope = given or Settings({}, file.where)
+def one_rotary(stated: Settings | None, file: Settings, base: float, length: int, turned: float | None) -> Rotary:
+    rope = stated or Settings({}, file.where)
     kind = rope.choice("rope_type" if "rope_type" in rope.data else "type", KINDS, "default")
     rope.read_keys |= {"type", "rope_type"}
     base = rope.number("rope_theta", base, low=1.0, high=1e12)
@@ -74,9 +74,9 @@ def _learned_length(rope: Settings, file: Settings, length: int) -> int:
 
 
 def _attention(rope: Settings) -> float | None:
-    given = rope.data.get("attention_factor") is not None
+    stated = rope.data.get("attention_factor") is not None
     rope.read_keys.add("attention_factor")
-    return rope.number("attention_factor", None, low=0.0, high=1e3) if given else None
+    return rope.number("attention_factor", None, low=0.0, high=1e3) if stated else None
 
 
 def _linear(rope: Settings, file: Settings, length: int) -> Scaling:

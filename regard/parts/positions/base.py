@@ -43,6 +43,7 @@ class PositionConfig(Config):
 
 class PositionEncoding(nn.Module):
     max_length: int | None = None  # how many positions it knows; None: any number
+    reads_length: bool = False  # whether it depends on the longest text of a batch
 
     def embed(self, x: States, positions: Positions) -> States:
         """Order as part of the token: added before the first block."""

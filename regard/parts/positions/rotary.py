@@ -35,6 +35,7 @@ class RotaryEncoding(PositionEncoding):
     def __init__(self, base: float, scaling: Scaling | None = None, turning: int | None = None):
         super().__init__()
         self.base, self.scaling, self.turning = base, scaling, turning
+        self.reads_length = scaling is not None and scaling.reads_length
         self._last: tuple[Positions, torch.dtype, Tensor, Tensor] | None = None
 
     def turn(self, x: Float[Tensor, "batch heads length size"], positions: Positions) -> Tensor:

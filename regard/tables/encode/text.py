@@ -16,7 +16,8 @@ from jaxtyping import Float, Float32, Int
 from scipy import sparse
 
 from regard.tables.encode.cells import as_label
-from regard.tables.encode.ngrams import BUCKETS, MAX_CHARACTERS, count_ngrams
+from regard.tables.encode.hashing import MAX_CHARACTERS
+from regard.tables.encode.ngrams import BUCKETS, count_ngrams
 from regard.tables.encode.text_scores import fit_scores
 
 COMPONENTS = 10  # of the truncated SVD

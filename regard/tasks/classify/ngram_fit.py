@@ -1,8 +1,7 @@
 """Fitting the n-gram classifier: logistic regression whose penalty is chosen by cross-validation, then calibrated.
 
-The training texts get the predictions of models that have not seen them (stacking: Wolpert, 1992). A network trained
-beside these predictions learns what the n-grams miss; beside those of a model that knows each text it would learn
-nothing.
+Probabilities are calibrated on predictions of the training texts by models that have not seen them; of texts that
+repeat, all are left out together.
 """
 
 import warnings

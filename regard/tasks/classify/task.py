@@ -36,8 +36,8 @@ from regard.tasks.classify.attribution import Attribution, attribute_label
 from regard.tasks.classify.baseline import tfidf_baseline
 from regard.tasks.classify.mixture import Mixture, fit_mixture
 from regard.tasks.classify.ngram_model import Ngrams, load_ngrams
+from regard.tasks.classify.ngram_part import NgramPart
 from regard.tasks.classify.recording import record_label
-from regard.tasks.classify.stacking import stack_ngrams
 from regard.tasks.columns import training_columns
 from regard.tasks.labels import label_scores
 from regard.tasks.pretrained import Pretrained, read_pretrained
@@ -54,7 +54,7 @@ class Classify(Task):
     max_length: int = 128  # tokens read of a text
     label_smoothing: float = 0.0
     token_dropout: float = 0.0  # fraction of the tokens that each training step does not show
-    ngrams: Ngrams | None = None  # a linear model of n-grams, whose scores the network adds to; None: the network alone
+    ngrams: Ngrams | None = None  # a linear model of n-grams beside the network; None: the network alone
     mixture: Mixture = Mixture()  # fitted on the validation texts when training ends
 
     data: ClassVar[tuple[type, ...]] = (LabelFiles,)
@@ -71,20 +71,15 @@ class Classify(Task):
         if model.training and self.token_dropout:
             shown = shown & (torch.rand(shown.shape, device=shown.device) >= self.token_dropout)
             shown[:, 0] = True  # so that there is always something to attend to
-        scores = model(batch.tokens, shown, positions=batch.positions).float()
+        logits = model(batch.tokens, shown, positions=batch.positions).float()
         smoothing = self.label_smoothing if model.training else 0.0
-        total = F.cross_entropy(_stacked(scores, batch), batch.label, reduction="sum", label_smoothing=smoothing)
-        if model.training and batch.prior is not None:
-            # Where the n-gram model knows every training text, as of texts that repeat in parts, only its own loss
-            # teaches the network anything.
-            own = F.cross_entropy(scores, batch.label, reduction="sum", label_smoothing=smoothing)
-            total = (total + own) / 2
+        total = F.cross_entropy(logits, batch.label, reduction="sum", label_smoothing=smoothing)
         return Loss(total, torch.tensor(batch.rows))
 
     def loss_and_errors(self, model: nn.Module, batch: LabelledBatch) -> tuple[Loss, Loss]:
-        scores = _stacked(model(batch.tokens, batch.valid, positions=batch.positions).float(), batch)
-        loss, count = F.cross_entropy(scores, batch.label, reduction="sum"), torch.tensor(batch.rows)
-        return Loss(loss, count), Loss((scores.argmax(-1) != batch.label).sum(), count)
+        logits, count = model(batch.tokens, batch.valid, positions=batch.positions).float(), torch.tensor(batch.rows)
+        loss = F.cross_entropy(logits, batch.label, reduction="sum")
+        return Loss(loss, count), Loss((logits.argmax(-1) != batch.label).sum(), count)
 
     def loss_unit(self, model: Model) -> str:
         return "nats per text"
@@ -131,22 +126,22 @@ class Classify(Task):
             return replace(task, mixture=fit_mixture(network, ngrams, torch.tensor([label for label, _ in encoded[1]])))
 
         model = with_vocab(replace(plan.model, head=replace(plan.model.head, labels=len(task.labels))), tokenizer)
-        stacked = stack_ngrams(task.ngrams, rows, task.labels, refit=not data.valid)
-        priors = (None, None) if stacked is None else (stacked.train, stacked.valid)
+        ngrams_file, part = (
+            workspace.out / NGRAMS,
+            NgramPart(task.ngrams, task.labels, train, [] if data.valid else valid),
+        )
         return Prepared(
             task=task,
             model=model,
-            train=LabelledTexts(
-                encoded[0], tokenizer.pad, training.batch_size, training.seed, token_trees[0], priors[0]
-            ),
-            valid=LabelledTexts(encoded[1], tokenizer.pad, training.batch_size, trees=token_trees[1], prior=priors[1]),
+            train=LabelledTexts(encoded[0], tokenizer.pad, training.batch_size, training.seed, token_trees[0]),
+            valid=LabelledTexts(encoded[1], tokenizer.pad, training.batch_size, trees=token_trees[1]),
             tokenizer=tokenizer,
             score=score,
-            keep=lambda: None if stacked is None else stacked.model.save(workspace.out / NGRAMS),
+            keep=lambda: part.fit(ngrams_file),
             weights=pretrained.weights if pretrained else {},
             baseline=lambda: tfidf_baseline(*map(_pairs, rows)),
             calibrate=calibrate,
-            refit=lambda: None if stacked is None else stacked.refit(workspace.out / NGRAMS),
+            refit=lambda: part.refit(ngrams_file),
         )
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
@@ -218,11 +213,6 @@ class Classify(Task):
         names = extra.get("id2label", {})
         length = config.position.length if isinstance(config.position, Learned) else cls.max_length
         return cls(labels=tuple(map(str, names.values())), max_length=length)
-
-
-def _stacked(scores: Tensor, batch: LabelledBatch) -> Tensor:
-    """The network's scores on top of the log-probabilities of the n-gram model."""
-    return scores if batch.prior is None else scores + batch.prior
 
 
 def _texts(rows: Sequence[Row]) -> list[str]:

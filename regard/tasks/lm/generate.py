@@ -15,17 +15,17 @@ LAID_OUT = 4096  # tokens that memory is laid out for ahead; for more it grows a
 def generate(
     model: nn.Module,
     tokenizer: Tokenizer,
-    prompt: str,
+    prompt: str | list[int],
     max_tokens: int,
     sampling: Sampling,
     stop: tuple[str, ...] = (),
 ) -> Iterator[str]:
     """The text that follows `prompt`, in pieces as they come; it ends before the first of the `stop` texts, and where
-    the model has no more positions."""
+    the model has no more positions. A prompt may be given as tokens."""
     at_least(1, max_tokens=max_tokens)
     if "" in stop:
         raise ConfigError("stop: an empty text matches everywhere; give the text to stop before")
-    tokens = tokenizer.prompt(prompt)
+    tokens = tokenizer.prompt(prompt) if isinstance(prompt, str) else prompt
     room = room_after(model, len(tokens))
     return _pieces(model, tokenizer, tokens, max_tokens if room is None else min(max_tokens, room), sampling, stop)
 

@@ -16,6 +16,7 @@ from regard.data.text.corpus import Corpus
 from regard.data.text.windows import WindowBatch, Windows
 from regard.data.trees.conllu import Parse
 from regard.decode import Sampling
+from regard.interop.chat import Messages
 from regard.models import GPT, RNNLM, Model
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.lm.baseline import ngram_baseline
@@ -40,7 +41,7 @@ class LanguageModel(Task):
     data: ClassVar[tuple[type, ...]] = (Corpus,)
     verb: ClassVar[str] = "lm"
     next_command: ClassVar[str] = 'regard generate {} --prompt "…"'
-    named: ClassVar[tuple[str, ...]] = ("generate", "score")
+    named: ClassVar[tuple[str, ...]] = ("generate", "chat", "score")
     eval_options: ClassVar[tuple[str, ...]] = ("columns",)
 
     def __post_init__(self) -> None:
@@ -90,14 +91,25 @@ class LanguageModel(Task):
         run: Run,
         prompt: str = "",
         max_tokens: int = MAX_TOKENS,
-        sampling: Sampling = Sampling(),
+        sampling: Sampling | None = None,
         stop: tuple[str, ...] = (),
     ) -> Iterator[str]:
-        """The text that follows `prompt`, in pieces as they come."""
+        """The text that follows `prompt`, in pieces as they come; without `sampling`, drawn as its makers draw."""
         if not isinstance(run.config, GPT | RNNLM):
             raise UserError(f"{run.path}: holds a {type(run.config).__name__}, which generates no text")
         tokenizer = run.require_tokenizer("it continues tokens but no text")
-        return generate(run.model, tokenizer, prompt, max_tokens, sampling, stop)
+        return generate(run.model, tokenizer, prompt, max_tokens, sampling or usual_sampling(run), stop)
+
+    def chat(
+        self, run: Run, messages: Messages, max_tokens: int = MAX_TOKENS, sampling: Sampling | None = None
+    ) -> Iterator[str]:
+        """The answer to messages, each with a role (system, user, assistant) and a content, in pieces as they come."""
+        tokenizer = run.require_tokenizer("it answers no messages")
+        template = run.extra.get("chat")
+        if template is None:
+            raise UserError(f"{run.path}: has no chat template, so it continues texts but answers no messages")
+        [tokens] = tokenizer.encode([template.render(messages)])
+        return generate(run.model, tokenizer, tokens, max_tokens, sampling or usual_sampling(run))
 
     def score(self, run: Run, texts: Sequence[str]) -> list[ScoredText]:
         """The log-probability of each token of each text, given those before it; `total` is their sum."""
@@ -128,6 +140,11 @@ class LanguageModel(Task):
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "LanguageModel | None":
         return cls() if isinstance(config, GPT | RNNLM) else None
+
+
+def usual_sampling(run: Run) -> Sampling:
+    """As generation_config.json says, where a folder has one."""
+    return Sampling(**run.extra.get("sampling", {}))
 
 
 def language_scores(loss: float, tokens: int, characters: int) -> dict[str, float]:

@@ -2,10 +2,16 @@
 
 import logging
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from regard.tasks.options import Changes, CorpusOptions
+
+if TYPE_CHECKING:
+    from regard.decode import Sampling
+    from regard.tasks.base import Run
 
 log = logging.getLogger(__name__)
 
@@ -34,19 +40,22 @@ def generate(
     stop: tuple[str, ...] = (),
     seed: int | None = None,
     precision: str = "float32",
+    chat: bool = False,
+    plain: bool = False,
 ) -> None:
     """Generate text that follows a prompt, printed as it comes.
 
     Parameters
     ----------
     run
-        Run folder of a language model, or a Hugging Face folder of one (GPT-2, Llama, GPT-NeoX).
+        Run folder of a language model, or a Hugging Face folder of one, or its name in the local cache.
     prompt
         The text to continue.
     max_tokens
         Maximum number of tokens to generate.
     temperature
-        Below 1 more certain, above 1 more varied; 0 always takes the most probable token. Default: 0.8.
+        Below 1 more certain, above 1 more varied; 0 always takes the most probable token. Default: 0.8, or as
+        generation_config.json says.
     top_k
         Sample from this many of the most probable tokens.
     top_p
@@ -62,33 +71,85 @@ def generate(
     precision
         Of the weights while writing: float32, bfloat16 or int8. Fewer bytes are read faster from memory; int8 changes
         some words.
+    chat
+        The prompt is a message to a chat model, which answers it; see `regard chat`.
+    plain
+        Names of special tokens in the prompt, such as <|im_end|>, are read as text: for prompts of strangers.
     """
-    from regard.decode import Sampling
     from regard.parts.linear import pack
-    from regard.tasks.lm.generate import room_after
     from regard.tasks.run import load_run
 
-    sampling = Sampling(top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
-    if temperature is not None:
-        sampling = replace(sampling, temperature=temperature)
-    if repetition_penalty is not None:
-        sampling = replace(sampling, repetition_penalty=repetition_penalty)
     loaded = load_run(run)
     pack(loaded.model, precision)
-    pieces = loaded.generate(prompt, max_tokens, sampling, stop)
-    tokenizer = loaded.require_tokenizer("it continues tokens but no text")
-    [tokens] = tokenizer.encode([prompt])
-    if unknown := tokenizer.count_unknown(tokens):
-        log.info(f"note: {unknown:,} of {len(tokens):,} tokens of the prompt never occur in the training text of {run}")
-    room = room_after(loaded.model, len(tokenizer.prompt(prompt)))
-    if room is not None and room < max_tokens:
-        log.info(f"note: {run} has positions for at most {room:,} tokens after this prompt")
-    sys.stdout.write(prompt)
+    if plain and loaded.tokenizer is not None:
+        loaded = replace(loaded, tokenizer=loaded.tokenizer.plain())
+    drawn = {"top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
+    drawn |= {"temperature": temperature, "repetition_penalty": repetition_penalty}
+    sampling = _sampling(loaded, drawn)
+    if chat:
+        pieces = loaded.chat([{"role": "user", "content": prompt}], max_tokens, sampling)
+    else:
+        pieces = loaded.generate(prompt, max_tokens, sampling, stop)
+        _note_prompt(loaded, prompt, max_tokens)
+        sys.stdout.write(prompt)
+    _put(pieces)
+
+
+def chat(run: Path, *, system: str = "", max_tokens: int = 500, temperature: float | None = None) -> None:
+    """Talk with a model that has a chat template: each line of standard input is a message.
+
+    Parameters
+    ----------
+    run
+        Hugging Face folder of a chat model, or the name of one in the local cache.
+    system
+        What the model is told before the first message.
+    max_tokens
+        Maximum number of tokens of an answer.
+    temperature
+        Below 1 more certain, above 1 more varied; 0 always takes the most probable token. Default: as the folder says.
+    """
+    from regard.tasks.inputs import lines_as_they_come
+    from regard.tasks.run import load_run
+
+    loaded = load_run(run)
+    sampling = _sampling(loaded, {"temperature": temperature})
+    messages = [{"role": "system", "content": system}] if system else []
+    for line in lines_as_they_come():
+        messages.append({"role": "user", "content": line})
+        messages.append({"role": "assistant", "content": _put(loaded.chat(messages, max_tokens, sampling))})
+
+
+def _sampling(loaded: "Run", options: dict[str, Any]) -> "Sampling":
+    from regard.tasks.lm.task import usual_sampling
+
+    return replace(usual_sampling(loaded), **{name: value for name, value in options.items() if value is not None})
+
+
+def _put(pieces: Iterable[str]) -> str:
+    """Print what is written as it comes; returns the whole."""
+    written = []
     for piece in pieces:
         sys.stdout.write(piece)
         sys.stdout.flush()
+        written.append(piece)
     sys.stdout.write("\n")
+    sys.stdout.flush()
+    return "".join(written)
+
+
+def _note_prompt(loaded: "Run", prompt: str, max_tokens: int) -> None:
+    from regard.tasks.lm.generate import room_after
+
+    tokenizer = loaded.require_tokenizer("it continues tokens but no text")
+    [tokens] = tokenizer.encode([prompt])
+    if unknown := tokenizer.count_unknown(tokens):
+        where = f"never occur in the training text of {loaded.path}"
+        log.info(f"note: {unknown:,} of {len(tokens):,} tokens of the prompt {where}")
+    room = room_after(loaded.model, len(tokenizer.prompt(prompt)))
+    if room is not None and room < max_tokens:
+        log.info(f"note: {loaded.path} has positions for at most {room:,} tokens after this prompt")
 
 
 TRAIN = {"lm": train_lm}
-USE = (generate,)
+USE = (generate, chat)

@@ -1,1 +1,0 @@
-"""Scripts that are copied beside an exported model as predict.py: they need no regard, and nothing here imports them."""

@@ -1,0 +1,1 @@
+"""Embed: a vector for each text, and the texts whose vectors are nearest."""
