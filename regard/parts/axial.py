@@ -59,5 +59,5 @@ class AxialAttention(nn.Module):
         if self.bias is not None and pair is not None:
             scores: Tensor = self.bias(pair).permute(0, 3, 1, 2)
             bias = PairBias(scores if batch == 1 else scores.repeat_interleave(lines, 0))
-        attended = self.attend(x.flatten(0, 1), mask=mask, bias=bias).unflatten(0, (batch, lines))
+        attended: Tensor = self.attend(x.flatten(0, 1), mask=mask, bias=bias).unflatten(0, (batch, lines))
         return attended.transpose(1, 2) if self.axis == "column" else attended

@@ -43,7 +43,7 @@ def pack(model: nn.Module, precision: str, rows: int = 1) -> list[Packable]:
     The weights themselves stay as they are, beside the packed copies.
     """
     check_precision(precision)
-    parts = [part for part in model.modules() if isinstance(part, Packable) and _worth_packing(part)]
+    parts: list[Packable] = [part for part in model.modules() if isinstance(part, Packable) and _worth_packing(part)]
     for part in parts:
         part.packed = pack_matrix(part.matrix().detach(), precision, rows)
     return parts

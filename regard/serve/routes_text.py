@@ -42,7 +42,12 @@ async def write(serving: Serving, request: Request, body: WritingBody, kind: Kin
         return chat_job(number, client, body, info, limits)
 
     jobs: list[Any] = []
-    ticket = model.submit(lambda number: jobs.append(make(number)) or jobs[0])
+
+    def keep(number: int) -> Any:
+        jobs.append(make(number))
+        return jobs[0]
+
+    ticket = model.submit(keep)
     job: Generate = jobs[0]
     reply = Reply(kind, model.name, max(1, len(job.prompts)) * job.n, job.writing.logprobs is not None)
     exchange = Exchange(serving, model, ticket, reply, request.scope[DETAILS])

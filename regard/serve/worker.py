@@ -29,7 +29,7 @@ class Worker:
         self.routes = routes_of(self.loaded)
         self.asks = AskQueue(self.loaded)
         self.engine = self._engine() if "completions" in self.routes else None
-        self._load = Load(0, 0, 0.0)
+        self._load: Event = Load(0, 0, 0.0)
 
     def _engine(self) -> Any:
         from regard.decode import text_writer
@@ -80,7 +80,7 @@ class Worker:
         events = self.asks.tick()
         if self.engine is not None:
             events += self.engine.tick()
-            *events, load = events
+            load: Event = events.pop()
         else:
             load = Load(0, len(self.asks.waiting), 0.0)
         if load != self._load:

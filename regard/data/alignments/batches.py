@@ -89,14 +89,14 @@ class FamilyBatches:
         letters = inputs.letters[sample_rows(len(inputs.letters), data.sequences, generator)][:, some]
         hidden = torch.rand(letters.shape, generator=generator) < data.masked
         bins = distance_bins(example.distance[some][:, some], example.separation)
-        parts = (
-            letters.masked_fill(hidden, MASK),
-            inputs.profile[some],
-            inputs.features[some][:, some].float(),
-            bins,
-            letters.masked_fill(~hidden, IGNORED),
+        return Crop(
+            letters=letters.masked_fill(hidden, MASK)[None],
+            profile=inputs.profile[some][None],
+            features=inputs.features[some][:, some].float()[None],
+            bin=bins[None],
+            masked=letters.masked_fill(~hidden, IGNORED)[None],
+            near=EDGES.index(example.contact) + 1,
         )
-        return Crop(*(part[None] for part in parts), near=EDGES.index(example.contact) + 1)
 
 
 def sample_rows(count: int, sequences: int, generator: torch.Generator) -> Int[Tensor, " sequence"]:

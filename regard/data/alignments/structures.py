@@ -88,7 +88,7 @@ def read_chains(path: Path, alphabet: Alphabet) -> list[Chain]:
 def _chain(chain: Any, alphabet: Alphabet) -> Chain:
     import gemmi
 
-    letters, atoms = "", []
+    letters, atoms = "", list[Any]()
     for residue in chain.first_conformer():
         kind = gemmi.find_tabulated_residue(residue.name)
         right = kind.is_nucleic_acid() if alphabet.molecule == "rna" else kind.is_amino_acid()
