@@ -41,8 +41,17 @@ import regard
 from regard.core import tensors
 from regard.core.config import to_dict
 from regard.core.errors import UserError
-from regard.models import BERT, RNN, DecoderOnly, InContext, Model, Transformer, ViT
-from regard.models.bert import ClassifierHead, TokenClassifierHead
+from regard.models import (
+    BERT,
+    RNN,
+    ClassifierHead,
+    DecoderOnly,
+    InContext,
+    Model,
+    TokenClassifierHead,
+    Transformer,
+    ViT,
+)
 from regard.parts.feed import SquaredReLU
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, large, modes
 from regard.tasks import (

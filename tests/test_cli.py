@@ -133,7 +133,7 @@ def test_help_breaks_lines_where_the_screen_ends_and_speaks_of_settings_only_whe
         (["view", "nowhere"], 1, "nowhere: no such run folder"),
         (["view", "x", "--export", "."], 1, ".: is a folder; --export needs a file such as view.html"),
         (["view", "x", "--export", "y/z.html"], 1, "y: no such folder"),
-        (["export", "x", "--to", "onnx", "--out", "y"], 2, '"onnx"'),
+        (["export", "x", "--to", "onx", "--out", "y"], 2, 'Did you mean "onnx"?'),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(

@@ -16,7 +16,7 @@ from regard.parts.feed import GELU, NoFeed
 from regard.parts.init import Init, XavierInit
 from regard.parts.multihead import MultiHead, width_per_head
 from regard.parts.norms import AcrossHeads, LayerNorm, Norm
-from regard.parts.positions import Position, Sinusoid
+from regard.parts.positions import NoPosition, Position, Rotary, Sinusoid
 from regard.parts.residual_scale import ResidualScale
 from regard.parts.wiring import PreNorm, Wiring
 
@@ -79,7 +79,7 @@ class SequenceTrunk(Trunk):
     """A stack of blocks that reads tokens in an order."""
 
     alternate: Attention | None = None  # in every second block, in place of `attention` (Liu et al., 2018)
-    alternate_position: Position | None = None  # of the same blocks, for queries, keys and scores; None: as `position`
+    alternate_position: Rotary | NoPosition | None = None  # of the same blocks, on queries and keys; None: `position`
     alternate_layers: tuple[int, ...] | None = None  # these blocks instead, counted from 0; None: every second
     distinct_layers: int | None = None  # blocks with weights of their own, repeated (Lan et al., 2020); None: all
     normed_input: bool = False  # what enters the stack is normed: the first attention reads it without another norm

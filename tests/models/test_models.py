@@ -191,11 +191,14 @@ def answers_of_a_fresh(config) -> list[torch.Tensor]:
 def may_change_nothing(config) -> bool:
     """What is the same by another name: a norm that norms nothing, full attention in place of full attention; and a
     neighbourhood in the last block, where it holds all three columns of a table, or the token that sees all is read;
-    and an embedding skip, which is the identity until it is trained."""
+    and an embedding skip, which is the identity until it is trained; and the position that all blocks have."""
     alternate = getattr(config, "alternate", None)
     near_is_all = isinstance(config, NPT | ViT) and isinstance(alternate, BigBird | Window)
     skips = getattr(config, "embedding_skip", None) is not None
-    return getattr(config, "query_norm", None) == NoNorm() or alternate == Full() or near_is_all or skips
+    no_norm = NoNorm() in (getattr(config, "query_norm", None), getattr(config, "embed_norm", None))
+    other = getattr(config, "alternate_position", None)
+    same_position = other is not None and (other == config.position or other == NoPosition())
+    return no_norm or alternate == Full() or near_is_all or skips or same_position
 
 
 @pytest.mark.parametrize("config", [c for c in every_variation() if not may_change_nothing(c)], ids=name_of_model)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from regard.parts import Causal, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
-from regard.parts.masks import join
+from regard.parts.masks import From, join
 
 BATCH, LENGTH = 2, 6
 
@@ -27,6 +27,7 @@ def by_loops(allowed) -> Tensor:
 VALID = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 0, 1, 1, 1, 0]]).bool()
 SEGMENT = torch.tensor([[0, 0, 0, 1, 1, 2], [3, 3, 1, 1, 1, 1]])
 PREFIX = torch.tensor([2, 5])
+START = torch.tensor([0, 3])
 WRITTEN = torch.randint(2, (BATCH, LENGTH, LENGTH), generator=torch.Generator().manual_seed(0)).bool()
 
 RULES = {
@@ -34,6 +35,7 @@ RULES = {
     "nearby": (Nearby(2), lambda row, q, k: q - 1 <= k <= q + 1),
     "padding": (Padding(VALID), lambda row, q, k: bool(VALID[row, k])),
     "prefix": (Prefix(PREFIX), lambda row, q, k: k < PREFIX[row]),
+    "from": (From(START), lambda row, q, k: k >= START[row]),
     "packed": (SameDocument(SEGMENT), lambda row, q, k: SEGMENT[row, q] == SEGMENT[row, k]),
     "given": (MaskTensor(WRITTEN), lambda row, q, k: bool(WRITTEN[row, q, k])),
 }

@@ -53,13 +53,13 @@ def slow_kneser_ney(train: list[int], context: tuple[int, ...], token: int, voca
 
 @given(st.lists(st.integers(0, 3), min_size=3, max_size=30), st.lists(st.integers(0, 4), min_size=2, max_size=6))
 def test_the_n_gram_model_is_kneser_neys(train: list[int], text: list[int]):
-    model = KneserNey(np.array(train), vocab=5, order=3)
+    model = KneserNey(np.array(train), vocab=5, max_length=3)
     right = [slow_kneser_ney(train, tuple(text[max(0, i - 2) : i]), text[i], 5, 3) for i in range(1, len(text))]
     assert np.exp(model.log_probabilities(np.array(text))) == pytest.approx(right)
 
 
 def test_the_probabilities_after_a_context_sum_to_one():
-    model = KneserNey(np.array([0, 1, 2, 0, 1, 3, 2, 1, 0, 1, 2]), vocab=6, order=3)
+    model = KneserNey(np.array([0, 1, 2, 0, 1, 3, 2, 1, 0, 1, 2]), vocab=6, max_length=3)
     for first, second in itertools.product(range(6), repeat=2):
         after = [model.log_probabilities(np.array([first, second, token]))[-1] for token in range(6)]
         assert np.exp(after).sum() == pytest.approx(1)

@@ -76,15 +76,19 @@ def generate(
     plain
         Names of special tokens in the prompt, such as <|im_end|>, are read as text: for prompts of strangers.
     """
+    from regard.decode import Sampling
     from regard.parts.linear import pack
+    from regard.parts.packed import check_precision
     from regard.tasks.run import load_run
 
+    drawn = {"top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
+    drawn |= {"temperature": temperature, "repetition_penalty": repetition_penalty}
+    Sampling(**_chosen(drawn))  # a wrong value is refused before the model is read
+    check_precision(precision)
     loaded = load_run(run)
     pack(loaded.model, precision)
     if plain and loaded.tokenizer is not None:
         loaded = replace(loaded, tokenizer=loaded.tokenizer.plain())
-    drawn = {"top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
-    drawn |= {"temperature": temperature, "repetition_penalty": repetition_penalty}
     sampling = _sampling(loaded, drawn)
     if chat:
         pieces = loaded.chat([{"role": "user", "content": prompt}], max_tokens, sampling)
@@ -123,7 +127,11 @@ def chat(run: Path, *, system: str = "", max_tokens: int = 500, temperature: flo
 def _sampling(loaded: "Run", options: dict[str, Any]) -> "Sampling":
     from regard.tasks.lm.task import usual_sampling
 
-    return replace(usual_sampling(loaded), **{name: value for name, value in options.items() if value is not None})
+    return replace(usual_sampling(loaded), **_chosen(options))
+
+
+def _chosen(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _put(pieces: Iterable[str]) -> str:
