@@ -17,7 +17,7 @@ SHARE = 0.95  # of the letters are nucleotides: then it is RNA (or DNA, read as 
 
 
 class OneSequenceError(UserError):
-    """A family of one says nothing of what varies together."""
+    """A family of one sequence does not show what varies together."""
 
 
 @dataclass(frozen=True)

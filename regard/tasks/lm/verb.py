@@ -107,7 +107,7 @@ def chat(run: Path, *, system: str = "", max_tokens: int = 500, temperature: flo
     run
         Hugging Face folder of a chat model, or the name of one in the local cache.
     system
-        What the model is told before the first message.
+        System message, before the first one of the user.
     max_tokens
         Maximum number of tokens of an answer.
     temperature
