@@ -90,7 +90,7 @@ def test_a_run_is_a_folder_of_programs(classifier, tmp_path, capsys):
     assert command("export", run, "--to", "torch", "--out", tmp_path / "out") == 0
     assert "torch.export.load" in capsys.readouterr().out
     assert {file.name for file in (tmp_path / "out").iterdir()} == {
-        "README.md", "model.pt2", "regard.json", "tokenizer.json", "tokenizer_config.json",
+        "README.md", "model.pt2", "ngrams.npz", "ngrams.py", "regard.json", "tokenizer.json", "tokenizer_config.json",
     }  # fmt: skip
     loaded, tokens = torch.export.load(tmp_path / "out" / "model.pt2").module(), torch.randint(0, 9, (4, 6))
     with torch.no_grad():

@@ -332,7 +332,7 @@ def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(tmp_path: P
 
 def test_a_validation_that_is_not_finite_is_replaced_by_one_that_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     losses = iter([float("nan"), 3.0, 4.0])
-    monkeypatch.setattr("regard.train.loop.evaluate", lambda *_: next(losses))
+    monkeypatch.setattr("regard.train.loop.loss_and_error_rate", lambda *_: (next(losses), None))
     assert train_tiny(tmp_path / "run").progress.best_step == 8
 
 
