@@ -648,7 +648,7 @@ def test_verbs_about_text_refuse_a_table(verb: str, run: Path, capsys: pytest.Ca
         load_run(run)
 
 
-def test_a_table_cannot_be_exported(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
-    assert command("export", run, "--to", "huggingface", "--out", tmp_path / "out") == 1
-    assert "holds a table" in capsys.readouterr().err
+def test_a_table_is_no_hugging_face_folder(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert command("export", run, "--to", "huggingface", "--out", tmp_path / "out") == 2
+    assert "onnx, torch and html take one" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
