@@ -26,7 +26,7 @@ class BERT(SequenceTrunk):
     embeds_text = True
 
     vocab: int = 0  # 0: counted from the data when a run is made
-    segments: int = 2  # kinds of sentence in a pair; 0: none are told apart
+    segments: int = 2  # kinds of sentence in a pair; 0: no kinds
     embed_width: int | None = None  # of the embeddings, where a linear layer leads from them to the width
     position: Position = Learned(512)
     wiring: Wiring = PostNorm()
