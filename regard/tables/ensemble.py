@@ -19,7 +19,8 @@ from regard.tables.encode.target import TargetTransform
 from regard.tables.predictor import Predictor
 
 MAX_CONTEXT_ROWS = 8192  # of one forward pass
-ALL_MEMBERS_ROWS = 3000  # context rows up to which every member is worth its time
+ALL_MEMBERS_ROWS = 1000  # context rows up to which every member is worth its time
+SHORT_CONTEXT = 3000  # rows of a context that is read fast
 MIN_MEMBERS = 2  # however many context rows
 MAX_STATISTICS_ROWS = 16_384  # of a large table, for column statistics and closed forms
 MAX_COLUMNS = 64
@@ -107,12 +108,11 @@ def draw_member(table: EncodedTable, number: int, seed: int) -> Member:
 def affordable_members(table: EncodedTable, count: int) -> int:
     """How many of `count` members read a table.
 
-    The time of one grows with the square of its context rows. Few members that read all rows of a large table predict
-    better, and sooner, than many that read a sample each.
+    The more context rows, the longer a member takes and the more alike members are. Few members that read all rows of a
+    large table predict better, and sooner, than many that read a sample each.
     """
     rows = min(len(table.values), context_size(table))
-    relative = max(1.0, (rows / ALL_MEMBERS_ROWS) ** 2)
-    return max(min(count, MIN_MEMBERS), int(count / relative))
+    return max(min(count, MIN_MEMBERS), int(count / max(1.0, rows / ALL_MEMBERS_ROWS)))
 
 
 def context_size(table: EncodedTable) -> int:

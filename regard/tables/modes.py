@@ -7,12 +7,12 @@ from torch import Tensor
 
 from regard.models.in_context import InContextModel
 from regard.tables.encode.table import EncodedTable, join
-from regard.tables.ensemble import ALL_MEMBERS_ROWS, Ensemble
+from regard.tables.ensemble import SHORT_CONTEXT, Ensemble
 from regard.tables.folds import split_folds
 from regard.tables.large import auto_large
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.progress import report
-from regard.tables.small import MAX_FOLDS, MAX_HELD_OUT, MIN_HELD_OUT, auto_small
+from regard.tables.small import MAX_FOLDS, MAX_HELD_OUT, MIN_HELD_OUT, TRIAL_MEMBERS, auto_small
 
 ENOUGH = 200  # held-out rows to calibrate quantiles with; for a temperature those of one fold are
 LARGE = 3000  # rows: with more, folds and fine-tuning take longer than they are worth
@@ -31,13 +31,17 @@ def in_context(model: InContextModel, table: EncodedTable, members: int, seed: i
 
 
 def _held_out(model: InContextModel, table: EncodedTable, seed: int) -> Iterator[tuple[Tensor, EncodedTable]]:
-    """One member's predictions of held-out rows; of a large table, of some of its rows."""
+    """Two members' predictions of held-out rows; of a large table, of some of its rows.
+
+    A single member is more confident than an average of members, and its temperature and levels would not suit that
+    one; of two, each has another order of classes or another scale of the target, and more hardly differ from them.
+    """
     count = len(table.values)
-    some = torch.linspace(0, count - 1, min(count, ALL_MEMBERS_ROWS)).round().long()
+    some = torch.linspace(0, count - 1, min(count, SHORT_CONTEXT)).round().long()
     left = 1 if table.classes else ENOUGH
     for rest, held_out in split_folds(table.take(some), MAX_FOLDS, seed, MAX_HELD_OUT):
         if left > 0 and len(held_out.target) >= MIN_HELD_OUT:
-            yield InContextPredictor(model, rest, Members(1), seed).predict(held_out.values), held_out
+            yield InContextPredictor(model, rest, Members(TRIAL_MEMBERS), seed).predict(held_out.values), held_out
             left -= len(held_out.target)
 
 

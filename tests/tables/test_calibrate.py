@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
-from sklearn.datasets import load_diabetes, make_blobs
+from sklearn.datasets import load_diabetes, make_blobs, make_classification
 from sklearn.metrics import log_loss
 
 import regard
@@ -139,3 +139,16 @@ def test_intervals_of_real_numbers_cover_what_they_say(tmp_path: Path):
         config.write_text(re.sub(r"levels:\n( +- .*\n)+", f"levels: {levels}\n", text))
         with pytest.raises(UserError, match=message):
             regard.load(tmp_path / "run")
+
+
+def test_twenty_classes_are_calibrated_as_the_ensemble_predicts_them() -> None:
+    """A single member is more confident than their average: its temperature would leave the average too uniform."""
+    cells, classes = make_classification(
+        1500, 16, n_informative=10, n_classes=20, n_clusters_per_class=1, class_sep=1.5, random_state=4
+    )
+    order = np.random.default_rng(0).permutation(len(classes))
+    known, query = order[:1050], order[1050:]
+    model = NPTClassifier(mode="in_context", random_state=0, weights=REAL).fit(cells[known], classes[known])
+    predicted = model.predict_proba(cells[query])
+    right = model.classes_[predicted.argmax(1)] == classes[query]
+    assert abs(predicted.max(1).mean() - right.mean()) < 0.1

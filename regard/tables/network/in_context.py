@@ -15,7 +15,7 @@ from regard.closed_form import ClosedForms, RowFeatures
 from regard.models.in_context import Context, InContextModel
 from regard.parts.taps import listen
 from regard.tables.encode.table import EncodedTable
-from regard.tables.ensemble import ALL_MEMBERS_ROWS, Member, affordable_members, draw_member
+from regard.tables.ensemble import SHORT_CONTEXT, Member, affordable_members, draw_member
 from regard.tables.network.contexts import GLOBAL, ClosedFormCache, Contexts, TableContext
 from regard.tables.network.in_context_loss import smooth_probabilities
 from regard.tables.threads import side_by_side
@@ -168,7 +168,7 @@ class InContextPredictor:
     def is_local(self, number: int) -> bool:
         """Whether this member reads the rows near a query row, as the table is too large to be read at once."""
         rows = len(self.members[number].context_rows)
-        partial_context = rows < len(self.table.values) and rows <= ALL_MEMBERS_ROWS
+        partial_context = rows < len(self.table.values) and rows <= SHORT_CONTEXT
         return self.settings.local and number == LOCAL_MEMBER and partial_context
 
     def _row_states(self, number: int, values: Tensor) -> Float[Tensor, "row width"]:
