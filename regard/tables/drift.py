@@ -3,7 +3,8 @@
 The pre-trained network is the classifier, so nothing is trained; it predicts each half of a sample with the other half
 as context. Rows of the same distribution cannot be distinguished: the area under the ROC curve is
 near one half. Both sides are decoded and encoded anew together, so that no trace of the fit, such as which categories
-it knew, gives a row away. Dates are left out: new rows are later by nature (see `beyond_range`).
+it knew, gives a row away. Dates and identifiers are left out: new rows are later and have other numbers by nature (see
+`beyond_range`).
 """
 
 import logging
@@ -21,6 +22,7 @@ from regard.core.errors import ConfigError
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
 from regard.tables.column_drift import ColumnDrift, column_drift
+from regard.tables.data_checks import identifiers
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.frames import as_frame
 from regard.tables.encode.growth import extend_columns
@@ -74,9 +76,14 @@ def find_drift(estimator: Estimator, table: Any) -> Drift:
     known = estimator.tables_[0].values
     before = columns.decode(known[_sample(len(known), estimator.seed_)].numpy())
     after = columns.decode(columns.encode(frame).values)
-    used = {column.name: column.kind for column in columns.columns if column.filled and column.kind != "date"}
+    new_by_nature = identifiers(estimator.columns_, known.numpy())
+    used = {
+        column.name: column.kind
+        for column in columns.columns
+        if column.filled and column.kind != "date" and column.name not in new_by_nature
+    }
     if not used:
-        raise ConfigError("drift: there is no column to compare but dates")
+        raise ConfigError("drift: there is no column to compare but dates and identifiers")
     pooled = pd.concat([before, after], ignore_index=True)[list(used)]
     pooled = pooled.loc[:, pooled.notna().any()]
     kinds = {name: kind for name, kind in used.items() if name in pooled}

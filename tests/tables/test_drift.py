@@ -50,6 +50,19 @@ def test_rows_from_the_same_source_do_not_differ():
 
 
 @pytest.mark.usefixtures("real_reader")
+def test_identifiers_are_new_by_nature():
+    known, new = (
+        some_rows(200, seed).assign(
+            id=[f"H{start + number:04d}" for number in range(200)], row=range(start, start + 200)
+        )
+        for seed, start in ((0, 0), (1, 200))
+    )
+    found = drift.find_drift(fitted(known), new)
+    assert not found.differs
+    assert not {"id", "row"} & {one.name for one in found.columns}
+
+
+@pytest.mark.usefixtures("real_reader")
 def test_rows_that_differ_are_told_apart_and_the_columns_named():
     model = fitted(some_rows(140, 0))
     found = model.drift(some_rows(90, 1, 20.0, ("a",)))
