@@ -11,7 +11,7 @@ def contact_predictor(train: tuple[str, ...], valid: tuple[str, ...] = ()) -> Pl
     return Plan(
         data=AlignmentFamilies(train=train, valid=valid),
         task=Contacts(),
-        model=Evoformer(),
+        model=Evoformer(width=32, pair_width=64, layers=4, outer=16, dropout=0.1),
         training=Training(
             batch_size=2,  # families
             steps=700,
