@@ -149,7 +149,8 @@ def attributions(options: argparse.Namespace) -> dict[str, Any]:
         found.append({"regard": agreement(ours, wanted), "shap_of_catboost": agreement(theirs, wanted)})
         print(seed, {name: round(value, 3) for name, value in found[-1].items()}, flush=True)
     mean = {name: statistics.mean(one[name] for one in found) for name in found[0]}
-    return {"mode": options.mode, "mean": mean, "tables": found}
+    limit = None if options.mode == "in_context" else options.limit  # nothing is trained in context
+    return {"mode": options.mode, "limit": limit, "mean": mean, "tables": found}
 
 
 def agreement(effects: Any, truth: Array) -> float:

@@ -5,8 +5,10 @@ change of the prediction belongs to the column that was replaced (Štrumbelj & K
 and background rows divides interactions fairly, and an empty cell counts like any other. Each order is also taken in
 reverse, which halves the error at least (Mitchell et al., 2022).
 
-The change that a cell makes depends above all on the cell that it replaces, and few background rows are drawn. So the
-changes are weighted as the replaced cells are distributed in the whole table (post-stratification).
+The change that a cell makes depends above all on the cell that it replaces and, where columns interact, on the other
+cells of the background row, of which few are drawn. So the change is fitted by a linear spline over the replaced cell
+and a line over each other cell, and the mean of the fit over the whole table is taken (the regression estimator of
+survey sampling). That is a weighted mean of the changes, with weights for each column.
 """
 
 from collections.abc import Sequence
@@ -14,16 +16,19 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.core.machine import seed_for
 from regard.tables.encode.table import EncodedTable
 from regard.tables.predictor import Predictor
 
-PREDICTIONS = 1024  # for one query row
+PREDICTIONS = 2048  # for one query row
 MAX_PREDICTIONS = 16_384  # for all query rows together, unless they are very many
-MIN_ORDERS, MAX_ORDERS = 4, 64  # each also in reverse
-STRATUM = 4  # orders of a stratum, about
+MIN_ORDERS, MAX_ORDERS = 4, 128  # each also in reverse
+ORDERS_A_KNOT, MAX_KNOTS = 5, 10  # of the spline over the replaced cell
+SMOOTHING = 0.1  # in orders: it decides only where there are hardly any
+MIN_SHARE = 0.1  # of a change in its own residual, lest standard errors explode
+MAX_DEVIATION = 3.0  # standard deviations, of the lines over other cells
 
 
 @dataclass(frozen=True)
@@ -47,13 +52,13 @@ def shapley_values(
     count = max(MIN_ORDERS, min(MAX_ORDERS, budget // (2 * (len(columns) + 1))))
     generator = torch.Generator().manual_seed(seed_for("attribution", seed))
     rows = _background_rows(table, count, generator)
-    background, strata = table.values[rows], _strata(table.values, rows, columns)
+    background, fit = table.values[rows], _fit(table.values, rows, columns)
     ranks = torch.rand(count, len(columns), generator=generator).argsort(1)
     ranks = torch.stack([ranks, len(columns) - 1 - ranks], 1)  # order, forwards and in reverse, column
     replaced = _replaced_cells(ranks, columns, values.shape[1])
     output = predictor.predict(values).argmax(1) if table.classes else torch.zeros(len(values), dtype=torch.long)
     parts = [
-        _effects(predictor, row, place, background, replaced, ranks, strata)
+        _effects(predictor, row, place, background, replaced, ranks, fit)
         for row, place in zip(values, output.tolist(), strict=True)
     ]
     return Attribution(*(torch.stack(each) for each in zip(*parts, strict=True)))
@@ -77,27 +82,66 @@ def _replaced_cells(
 
 
 @dataclass(frozen=True)
-class Strata:
-    """Parts of the range of each column's cells, and how background rows represent them."""
+class Fit:
+    """How the changes of all orders make the effect of a column, and what the fit leaves unexplained of them."""
 
-    number: Int[Tensor, "order column"]
-    weight: Float[Tensor, "order column"]  # of the orders in a column's mean: they sum to 1
+    weight: Float[Tensor, "order column"]  # of the orders in a column's effect: they sum to 1
+    residual: Float[Tensor, "column order order"]  # takes changes to what remains of them
+
+    def effects(self, changes: Float[Tensor, "order column"]) -> Float[Tensor, " column"]:
+        return (self.weight * changes).sum(0)
+
+    def standard_errors(self, changes: Float[Tensor, "order column"]) -> Float[Tensor, " column"]:
+        rest = torch.einsum("jab,bj->aj", self.residual, changes)
+        share = self.residual.diagonal(dim1=1, dim2=2).T.clamp(min=MIN_SHARE)  # of a change, in its own residual
+        return (self.weight.square() * rest.square() / share).sum(0).sqrt()
 
 
-def _strata(
-    values: Float[Tensor, "row cell"], background: Int[Tensor, " order"], columns: Sequence[Sequence[int]]
-) -> Strata:
-    """Equal parts of the ranks of each column's first cell; those without a background row are left out."""
-    count = max(1, len(background) // STRATUM)
-    first = values[:, [places[0] for places in columns]].nan_to_num(nan=torch.inf)
-    ascending = first.sort(0).values.T.contiguous()
-    sought = first.T.contiguous()
-    rank = torch.searchsorted(ascending, sought) + torch.searchsorted(ascending, sought, right=True)  # twice the mean
-    number = (rank.T * count // (2 * len(values))).clamp(max=count - 1)
-    share = nn.functional.one_hot(number, count).double().mean(0)
-    drawn = nn.functional.one_hot(number[background], count).double().sum(0)
-    weight = (share / drawn.clamp(min=1)).gather(1, number[background].T).T
-    return Strata(number[background], weight / weight.sum(0))
+def _fit(values: Float[Tensor, "row cell"], background: Int[Tensor, " order"], columns: Sequence[Sequence[int]]) -> Fit:
+    knots = min(MAX_KNOTS, len(background) // ORDERS_A_KNOT)
+    lines = _lines(values[:, [places[0] for places in columns]].double())
+    weights, residuals = [], []
+    for number, places in enumerate(columns):
+        spline, bends = _linear_spline(values[:, places[0]].double(), knots)
+        own = torch.arange(len(columns)) == number
+        basis = torch.cat([spline, lines.masked_fill(own, 0)], 1)
+        drawn = basis[background]
+        penalty = torch.block_diag(SMOOTHING * bends.T @ bends, len(columns) * torch.eye(len(columns)).double())
+        inverse = torch.linalg.pinv(drawn.T @ drawn + penalty, hermitian=True)
+        weights.append(drawn @ inverse @ basis.mean(0))
+        residuals.append(torch.eye(len(drawn)).double() - drawn @ inverse @ drawn.T)
+    return Fit(torch.stack(weights, 1), torch.stack(residuals))
+
+
+def _lines(cells: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
+    """Standardised cells: what a change owes to the other cells of its background row, if columns interact."""
+    mean = cells.nanmean(0).nan_to_num()
+    centred = (cells - mean).nan_to_num()
+    return (centred / centred.std(0, correction=0).clamp(min=1e-9)).clamp(-MAX_DEVIATION, MAX_DEVIATION)
+
+
+def _linear_spline(
+    cells: Float[Tensor, " row"], count: int
+) -> tuple[Float[Tensor, "row knot"], Float[Tensor, "bend knot"]]:
+    """The share of each knot in each cell, and the bends between knots, which are to be small.
+
+    Knots are at quantiles; few different values have one each, and so have missing cells, as the last one.
+    """
+    missing = cells.isnan()
+    knots = cells[~missing].unique()
+    if count < 2 or not len(knots):
+        return torch.ones(len(cells), 1).double(), torch.zeros(0, 1).double()
+    if len(knots) > count:
+        knots = cells[~missing].quantile(torch.linspace(0, 1, count).double()).unique()
+    place = cells.nan_to_num(nan=knots[0].item())
+    right = torch.searchsorted(knots, place).clamp(max=len(knots) - 1)
+    left = (right - 1).clamp(min=0)
+    share = (knots[right] - place) / (knots[right] - knots[left]).clamp(min=torch.finfo(torch.double).tiny)
+    basis = torch.zeros(len(cells), len(knots) + 1).double()
+    basis.scatter_add_(1, left[:, None], share[:, None]).scatter_add_(1, right[:, None], 1 - share[:, None])
+    basis[missing] = torch.eye(len(knots) + 1).double()[-1]
+    steps = torch.eye(len(knots) + 1).double().diff(dim=0)
+    return basis, torch.cat([steps[:-1].diff(dim=0), steps[-1:]])
 
 
 def _effects(
@@ -107,23 +151,11 @@ def _effects(
     background: Float[Tensor, "order cell"],
     replaced: Bool[Tensor, "order way step cell"],
     ranks: Int[Tensor, "order way column"],
-    strata: Strata,
+    fit: Fit,
 ) -> tuple[Tensor, Tensor, Tensor]:
     rows = torch.where(replaced, row, background[:, None, None])
     predicted = predictor.predict(rows.flatten(0, 2))[:, output].double().unflatten(0, rows.shape[:3])
     changes = predicted.diff(dim=2).gather(2, ranks).mean(1)  # by each column, in each order
-    effects = (strata.weight * changes).sum(0)
+    effects = fit.effects(changes)
     # The mean prediction of background rows would miss what their weights correct.
-    return predicted[0, 0, -1] - effects.sum(), effects, _standard_errors(changes, strata)
-
-
-def _standard_errors(changes: Float[Tensor, "order column"], strata: Strata) -> Float[Tensor, " column"]:
-    """From the deviations within strata; of a stratum with a single order, from the mean deviation of the others."""
-    same = strata.number[:, None] == strata.number[None]
-    size = same.sum(1).double()
-    mean = (same * changes[None]).sum(1) / size
-    several = size > 1
-    squares = (changes - mean).square() * size / (size - 1).clamp(min=1)
-    typical = (squares * several).sum(0) / several.sum(0).clamp(min=1)
-    alone = torch.where(several.any(0), typical, changes.var(0, correction=0))
-    return (strata.weight.square() * torch.where(several, squares, alone)).sum(0).sqrt()
+    return predicted[0, 0, -1] - effects.sum(), effects, fit.standard_errors(changes)

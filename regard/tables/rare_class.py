@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
-from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from regard.core.errors import ConfigError
 from regard.tables.costs import short_number
@@ -47,6 +46,8 @@ def detection_scores(
     truth: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"], threshold: float = 0.5
 ) -> dict[str, float]:
     """Average precision (the area under the precision–recall curve) and, at a threshold, precision, recall and F1."""
+    from sklearn.metrics import average_precision_score  # takes most of a second, and few tables have a rare class
+
     detected = probability >= threshold
     right = float((detected & truth).sum())
     precision, recall = right / max(1, detected.sum()), right / max(1, truth.sum())
@@ -57,6 +58,8 @@ def detection_scores(
 
 def best_threshold(truth: Bool[np.ndarray, " row"], probability: Float[np.ndarray, " row"]) -> tuple[float, float]:
     """A threshold, of few digits, with the largest F1 on these rows, and that F1."""
+    from sklearn.metrics import precision_recall_curve
+
     precision, recall, thresholds = precision_recall_curve(truth, probability)
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
     best = int(f1[:-1].argmax())

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import norm
+from scipy.special import ndtri  # norm.ppf, without a second of scipy.stats
 
 from regard.core.errors import ConfigError, did_you_mean
 from regard.core.extras import require
@@ -89,7 +89,7 @@ class HolidayEffects:
         median = quantiles[MEDIAN]
         factor, unit = (mean, median) if self.multiplies else (1.0, 1.0)
         centre = median * mean if self.multiplies else median + mean
-        normal = norm.ppf(LEVELS)
+        normal = ndtri(LEVELS)
         spread = np.hypot((quantiles - median) * factor, normal * deviation * unit)
         return centre + np.sign(normal) * spread
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import norm
+from scipy.special import ndtri  # norm.ppf, without a second of scipy.stats
 
 from regard.tables.forecast.candidates import Candidates
 from regard.tables.forecast.network import LEVELS, MEDIAN
@@ -36,7 +36,7 @@ def past_quantiles(candidates: Candidates, origin: int, first: int) -> Float[np.
     steps = np.arange(1, errors.shape[1] + 1)
     known = np.arange(first, origin)[:, None] + steps <= origin
     errors = errors[known & np.isfinite(errors)]
-    prior = norm.ppf((np.arange(PRIOR_ERRORS) + 0.5) / PRIOR_ERRORS) * np.sqrt(np.pi / 2)  # mean absolute error 1
+    prior = ndtri((np.arange(PRIOR_ERRORS) + 0.5) / PRIOR_ERRORS) * np.sqrt(np.pi / 2)  # mean absolute error 1
     result = np.quantile(np.concatenate([errors, prior]), LEVELS)
     return result - result[MEDIAN]
 
