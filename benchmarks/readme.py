@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import mechanisms
+import of_contacts
 import of_families
 import of_tables
 
@@ -52,7 +53,7 @@ def spread(values: list[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{places}f}"
 
 
-TABLES = {"learned": learned, **mechanisms.TABLES, **of_tables.TABLES, **of_families.TABLES}
+TABLES = {"learned": learned, **mechanisms.TABLES, **of_tables.TABLES, **of_families.TABLES, **of_contacts.TABLES}
 
 
 def filled(page: str) -> str:

@@ -20,6 +20,7 @@ def export(
     out: Path,
     dtype: Literal["float32", "bfloat16", "float16", "q8_0"] | None = None,
     runtime: Path | None = None,
+    max_shard_size: str | None = None,
 ) -> None:
     """Export a run or a fitted table to the format of another program.
 
@@ -37,10 +38,13 @@ def export(
         Of the matrices, for gguf; float32 unless given.
     runtime
         For html: folder of the npm package onnxruntime-web; node_modules/onnxruntime-web unless given.
+    max_shard_size
+        For huggingface: the largest file of weights, such as 5GB; larger weights are written as several files.
     """
     from regard.export import export as write
     from regard.export import named_format
     from regard.loading import load
 
-    chosen = named_format(to, dtype=dtype, runtime=None if runtime is None else str(runtime))
+    folder = None if runtime is None else str(runtime)
+    chosen = named_format(to, dtype=dtype, runtime=folder, max_shard_size=max_shard_size)
     print(f"wrote {out}: {write(load(run), chosen, out)}")

@@ -16,6 +16,7 @@ from regard.cli.known_settings import check_names
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import COMMAND
 
+PARTS = ("--model", "--adapter")  # settings of a plan that are named without a dot
 STANDARD_INPUT = "/dev/stdin"  # the same as a lone dash, which the parser takes for an option
 
 
@@ -104,7 +105,7 @@ def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
     plain, settings, rest = [], {}, iter(words)
     for word in rest:
         name, equals, value = word.partition("=")
-        if not (name.startswith("--") and ("." in name or name == "--model")):
+        if not (name.startswith("--") and ("." in name or name in PARTS)):
             plain.append(word)
             continue
         text = value if equals else next(rest, None)

@@ -58,3 +58,11 @@ class CountsErrors(Protocol):
     """An objective whose weights are kept by the errors on the validation data; the loss decides between equals."""
 
     def loss_and_errors(self, model: nn.Module, batch: Any) -> tuple[Loss, Loss]: ...
+
+
+@runtime_checkable
+class GivesLogits(Protocol):
+    """An objective that predicts classes, such as the next token: R-Drop compares two predictions of a batch."""
+
+    def loss_and_logits(self, model: nn.Module, batch: Any) -> tuple[Loss, Tensor]:
+        """The logits of every item that counts, (item, class)."""

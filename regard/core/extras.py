@@ -15,6 +15,7 @@ GROUPS = {
     "plot": ("matplotlib",),
     "proteins": ("gemmi",),
     "serve": ("fastapi", "uvicorn", "jinja2", "prometheus_client"),
+    "tensorboard": ("tensorboard",),
     "view": ("fastapi", "uvicorn"),
 }
 # Where import and package names differ.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import UserError
+from regard.core.system import rename_folder, sync
 
 
 def write_text(path: Path, text: str) -> None:
@@ -53,7 +54,7 @@ def complete_folder(path: Path) -> Iterator[Path]:
             for file in temporary.iterdir():
                 sync(file)
             sync(temporary)
-        temporary.rename(path)
+        rename_folder(temporary, path)
         sync(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -80,16 +81,6 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(renamed)
 
 
-def open_no_follow(path: Path, flags: int) -> int:
-    """Open a file for writing; a symbolic link is refused."""
-    try:
-        return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise UserError(f"{path}: is a symbolic link; regard writes only into the folder itself") from None
-        raise
-
-
 def read_json(path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -105,15 +96,6 @@ def read_json(path: Path) -> Mapping[str, Any]:
 def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sync(path: Path) -> None:
-    """Flush to disk, so that a power failure loses nothing."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

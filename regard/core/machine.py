@@ -4,11 +4,12 @@ import hashlib
 import os
 import shlex
 import shutil
-import signal
 import sys
 import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
+
+from regard.core.system import end_at_once
 
 if TYPE_CHECKING:
     from torch import nn
@@ -87,6 +88,6 @@ def end_with_parent() -> None:
     def wait() -> None:
         while os.read(0, 64):
             pass
-        os.kill(os.getpid(), signal.SIGKILL)
+        end_at_once()
 
     threading.Thread(target=wait, daemon=True).start()

@@ -31,6 +31,11 @@ class ModelConfig(Config):
         """Whether it scores the labels of a text."""
         return False
 
+    @property
+    def head_weights(self) -> tuple[str, ...]:
+        """How the names of weights begin that are of no use for other labels: fine-tuning initialises them anew."""
+        return ()
+
     def build(self) -> nn.Module:
         raise NotImplementedError("abstract: a config builds its model")
 

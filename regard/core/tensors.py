@@ -64,15 +64,22 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
     return total.hexdigest()
 
 
+def trained_state(model: nn.Module) -> dict[str, Tensor]:
+    """What training changes of a model, by name: its state without parameters that are frozen."""
+    parameters = model.named_parameters(remove_duplicate=False)
+    frozen = {name for name, parameter in parameters if not parameter.requires_grad}
+    return {name: tensor for name, tensor in model.state_dict().items() if name not in frozen}
+
+
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], source: object) -> None:
-    """Load weights into a model; `source` names their file in errors."""
+    """Load weights into what is trained of a model; `source` names their file in errors."""
     check_weights(model, weights, source)
-    model.load_state_dict(dict(weights))
+    model.load_state_dict(dict(weights), strict=False)
 
 
 def check_weights(model: nn.Module, weights: Mapping[str, Tensor], source: object) -> None:
-    """Refuse weights that do not fit a model; missing, extra and misshapen tensors are named."""
-    needed = model.state_dict()
+    """Refuse weights that do not fit what is trained; missing, extra and misshapen tensors are named."""
+    needed = trained_state(model)
     wrong = [f"{name} is missing" for name in needed.keys() - weights.keys()]
     wrong += [f"{name} is not in the model" for name in weights.keys() - needed.keys()]
     for name in needed.keys() & weights.keys():

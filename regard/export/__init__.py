@@ -40,5 +40,5 @@ def named_format(name: str, **options: object) -> Format:
     for key in chosen:
         if key not in options_of[name]:
             takes = [one for one, known in options_of.items() if key in known]
-            raise ConfigError(f"--{key}: is an option of --to {' and '.join(takes)}, not of {name}")
+            raise ConfigError(f"--{key.replace('_', '-')}: is an option of --to {' and '.join(takes)}, not of {name}")
     return kinds[name](**chosen)  # type: ignore[return-value]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from regard.core.errors import ConfigError
 from regard.core.files import complete_folder
 from regard.export.base import ExportFormat, Subject, require_run
+from regard.export.shards import parse_size, shard
 
 if TYPE_CHECKING:
     from regard.tasks.base import Run
@@ -14,12 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HuggingFace(ExportFormat):
+    max_shard_size: str | None = None  # of a file of weights, such as 5GB; none: one file
+
     def write(self, subject: Subject, out: Path) -> str:
         from regard.export.model_card import write_card, write_generation
 
         run = require_run(subject, self.name())
+        limit = None if self.max_shard_size is None else parse_size(self.max_shard_size)
         with complete_folder(out) as folder:
             architecture = self._write(run, folder)
+            if limit is not None:
+                shard(folder, limit)
             write_generation(run, folder)
             write_card(run, folder, architecture)
         return f"transformers loads it with {architecture}.from_pretrained({str(out)!r})"

@@ -62,6 +62,7 @@ def marian_settings(config: Transformer) -> dict[str, Any]:
         "query_norm": None,
         "embedding_skip": None,
         "logit_scale": 1.0,
+        "copy": None,
     }
     plain |= {"wiring": PostNorm(), "norm": LayerNorm(1e-5), "position": Sinusoid(), "target_position": None}
     plain |= {"bias": True, "tied": True, "head_size": None, "kv_heads": None}

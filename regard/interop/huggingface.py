@@ -6,8 +6,8 @@ write(imported.config, imported.model, Path("copy"), imported.tokenizer, importe
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,33 +46,68 @@ class Imported:
     extra: Mapping[str, Any] = field(default_factory=dict)  # what the folder says beside: labels, special tokens, ...
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A folder whose weights are not read yet."""
+
+    folder: Path
+    file: Settings
+    family: Family
+    architecture: str
+    weights: Weights  # under the names of the family's table
+    config: Any
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        return _extra(self.file, self.family, self.architecture, self.config)
+
+    @property
+    def heads(self) -> dict[type, Any]:
+        """The heads that the family has for an encoder, by their kinds."""
+        if not isinstance(self.config, BERT):
+            return {}
+        heads = {}
+        for architecture in self.family.architectures:
+            file = Settings({**self.file.data, "id2label": {"0": "0", "1": "1"}}, self.file.where)
+            with suppress(ConfigError):  # such as words to fill in, for an encoder that was never made for it
+                head = self.family.config(file, self.weights, architecture).head
+                heads[type(head)] = replace(head, labels=0) if hasattr(head, "labels") else head
+        return heads
+
+
 def read(folder: Path, dtype: torch.dtype | None = torch.float32, adapter: Path | None = None) -> Imported:
     """The model of a folder, ready to answer; `dtype` None: in the precision that its weights are stored in. With
     `adapter`, the folder of a LoRA adapter, which is added to the weights.
 
     Nothing is built before every shape is known to fit.
     """
-    where = str(folder / "config.json")
-    file = Settings(_named(folder, read_json(folder, "config.json")), where)
-    family, architecture = _family(file)
-    file = Settings({**family.defaults, **file.data}, where)
-    file.read_keys |= CHECKED
-    with open_weights(folder) as stored:
-        weights = stored.renamed(canonical(stored, family.prefix, family.heads, family.rename))
-        if adapter is not None:
-            weights = read_adapter(adapter).merged(weights, adapter)
-        config = _config(file, family, weights, architecture)
-        table = family.table(config)
+    with open_model(folder, adapter) as opened:
+        config, table = opened.config, opened.family.table(opened.config)
         with torch.device("meta"):
             shapes = config.build().state_dict()
         rows = fitting(table, shapes)
-        weights = adopt(weights, table, rows)
+        weights = adopt(opened.weights, table, rows)
         unused = check(folder, table, rows, shapes, weights)
         with default_dtype(dtype or weights.read(next(iter(rows)).theirs).dtype):
             model = config.build().eval()
         fill(model, table, rows, weights)
     tokenizer = file_in(folder, "tokenizer.json") if has_file(folder, "tokenizer.json") else None
-    return Imported(config, model, tokenizer, _extra(file, family, architecture, config) | {"unused": unused})
+    return Imported(config, model, tokenizer, opened.extra | {"unused": unused})
+
+
+@contextmanager
+def open_model(folder: Path, adapter: Path | None = None, *, has_weights: bool = True) -> Iterator[Opened]:
+    """The config of a folder, and its weights, to be read one by one; or the config alone."""
+    where = str(folder / "config.json")
+    file = Settings(_named(folder, read_json(folder, "config.json")), where)
+    family, architecture = _family(file)
+    file = Settings({**family.defaults, **file.data}, where)
+    file.read_keys |= CHECKED
+    with open_weights(folder) if has_weights else nullcontext(Weights({})) as stored:
+        weights = stored.renamed(canonical(stored, family.prefix, family.heads, family.rename))
+        if adapter is not None:
+            weights = read_adapter(adapter).merged(weights, adapter)
+        yield Opened(folder, file, family, architecture, weights, _config(file, family, weights, architecture))
 
 
 def _named(folder: Path, data: dict[str, Any]) -> dict[str, Any]:

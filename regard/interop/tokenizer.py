@@ -33,8 +33,7 @@ def read_tokenizer(folder: Path, config: Model) -> Tokenizer:
     vocab = getattr(config, "vocab", 0)
     if highest >= vocab:
         raise UserError(f"its {JSON} has tokens up to number {highest:,}, the model only {vocab:,} tokens")
-    reads_special = isinstance(config, GPT)  # the turns of a chat are marked by them
-    return Tokenizer(engine, _roles(engine, config, settings, vocab), reads_special=reads_special)
+    return Tokenizer(engine, _roles(engine, config, settings, vocab))
 
 
 class TokenizerSettings:
@@ -130,7 +129,10 @@ def _roles(engine: Engine, config: Model, settings: TokenizerSettings, vocab: in
         start = [*ids_of("decoder_start"), pad][0]  # as T5 and Marian do where they do not say
     else:
         start = [*ids_of("bos"), end][0]
-    return SpecialTokens(pad, start, end, tuple(ends), _before(engine) if isinstance(config, GPT) else ())
+    if not isinstance(config, GPT):
+        return SpecialTokens(pad, start, end, tuple(ends))
+    # The turns of a chat are marked by the names of special tokens.
+    return SpecialTokens(pad, start, end, tuple(ends), _before(engine), reads_special=True)
 
 
 def _candidates(role: str, engine: Engine, settings: TokenizerSettings) -> Iterator[list[int]]:

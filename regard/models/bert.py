@@ -48,6 +48,10 @@ class BERT(SequenceTrunk):
     def classifies_text(self) -> bool:
         return isinstance(self.head, ClassifierHead)
 
+    @property
+    def head_weights(self) -> tuple[str, ...]:
+        return () if self.fills_masks else ("head.",)
+
     def build(self) -> "BERTModel":
         return BERTModel(self)
 

@@ -6,10 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.core.errors import MANY, at_least, at_most
+from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Logits, Memory, Source, SourceValid, Tokens
 from regard.models.base import WritingModel
 from regard.parts.cache import Cache
+from regard.parts.copy import Copy
 from regard.parts.dropout import Dropout
 from regard.parts.embed import TokenEmbedding
 from regard.parts.init import init_weights
@@ -36,12 +37,15 @@ class Transformer(SequenceTrunk):
     embed_norm: Norm | None = None  # of the embeddings, with their positions
     logit_scale: float = 1.0
     logit_bias: bool = False
+    copy: Copy | None = None  # a pointer, by which words of the source can be copied
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(0, vocab=self.vocab)
         at_least(1, target_vocab=self.target_vocab, decoder_layers=self.decoder_layers)
         at_most(MANY, decoder_layers=self.decoder_layers)
+        if self.copy is not None and self.target_vocab is not None:
+            raise ConfigError("copy: source and target must share a vocabulary; remove target_vocab")
 
     def build(self) -> "TransformerModel":
         return TransformerModel(self)
@@ -54,13 +58,15 @@ class TransformerState:
     memory: Memory
     valid: SourceValid | None
     cache: Cache
+    source: Source  # for a pointer
 
     def select(self, rows: Tensor, beams: int = 1) -> "TransformerState":
         texts = self.cache.texts(rows, beams)
         self.cache.select(rows, beams)
         if texts is None:
             return self
-        return replace(self, memory=self.memory[texts], valid=None if self.valid is None else self.valid[texts])
+        valid = None if self.valid is None else self.valid[texts]
+        return replace(self, memory=self.memory[texts], valid=valid, source=self.source[texts])
 
 
 class TransformerModel(WritingModel):
@@ -91,7 +97,10 @@ class TransformerModel(WritingModel):
         self.decoder = config.stack(
             causal=True, cross=True, layers=config.decoder_layers, position=config.target_position or after
         )
+        self.pointer = None if config.copy is None else config.copy.build(config.width)
         init_weights(self, self.encoder.blocks, self.decoder.blocks, init=config.init)
+        if self.pointer is not None:
+            self.pointer.init_weights()
 
     def forward(
         self,
@@ -102,7 +111,7 @@ class TransformerModel(WritingModel):
     ) -> Logits:
         """Scores of the target word after each one given, all at once (teacher forcing)."""
         memory = self.encode(source, source_valid, source_positions)
-        return self.decode(target, memory, source_valid)
+        return self.decode(target, memory, source_valid, source=source)
 
     def encode(self, source: Source, valid: SourceValid | None = None, positions: Positions | None = None) -> Memory:
         positions = positions or Positions.counting(source.shape[1], device=source.device)
@@ -110,20 +119,32 @@ class TransformerModel(WritingModel):
         return self.encoder(x, None if valid is None else Padding(valid), positions)
 
     def decode(
-        self, target: Tokens, memory: Memory, valid: SourceValid | None = None, cache: Cache | None = None
+        self,
+        target: Tokens,
+        memory: Memory,
+        valid: SourceValid | None = None,
+        cache: Cache | None = None,
+        source: Source | None = None,
     ) -> Logits:
         embedding = self.target_embedding or self.embedding
         positions = Positions.counting(target.shape[1], cache.length if cache else 0, target.device)
         x = self.drop(self.target_embed_norm(self.decoder.position.embed(embedding(target), positions)))
         padding = None if valid is None else Padding(valid)
-        return embedding.logits(self.decoder(x, Causal(), positions, memory, padding, cache))
+        states = self.decoder(x, Causal(), positions, memory, padding, cache)
+        logits = embedding.logits(states)
+        if self.pointer is None:
+            return logits
+        if source is None:
+            raise ConfigError("decode: a model that copies needs the tokens of the source")
+        mixed: Logits = self.pointer(logits, states, memory, source, padding)
+        return mixed
 
     def init_state(
         self, source: Source, valid: SourceValid | None = None, positions: Positions | None = None
     ) -> TransformerState:
         """The state for `step`: the source is read once."""
         memory = self._encode_by_width(source, valid) if positions is None else self.encode(source, valid, positions)
-        return TransformerState(memory, valid, Cache(len(self.decoder.blocks)))
+        return TransformerState(memory, valid, Cache(len(self.decoder.blocks)), source)
 
     def _encode_by_width(self, source: Source, valid: SourceValid | None) -> Memory:
         """What `encode` gives, some rows at a time: where rows come sorted, few of them are read as far as the longest.
@@ -142,4 +163,4 @@ class TransformerModel(WritingModel):
         return self.decoder.position.max_length
 
     def step(self, tokens: Tokens, state: TransformerState) -> tuple[Logits, TransformerState]:
-        return self.decode(tokens, state.memory, state.valid, state.cache), state
+        return self.decode(tokens, state.memory, state.valid, state.cache, state.source), state

@@ -40,6 +40,10 @@ class ViT(SequenceTrunk):
         if self.patch % self.stem.shrink:
             raise ConfigError(f"patch {self.patch} is not divisible by {self.stem.shrink}, by which the stem shrinks")
 
+    @property
+    def head_weights(self) -> tuple[str, ...]:
+        return ("label.",)
+
     def build(self) -> "ViTModel":
         at_least(1, labels=self.labels, image=self.image, patch=self.patch, channels=self.channels)
         return ViTModel(self)

@@ -1,8 +1,10 @@
 """The parts: what every model is made of. Each family has one signature and one union, which is its table."""
 
+from regard.parts.adapter import Adapter, LoRA
 from regard.parts.attention import Additive, Attention, BigBird, Compressed, Full, Linformer, ScalableSoftmax, Window
 from regard.parts.blocks import Block, Stack
 from regard.parts.cache import Cache, KVCache
+from regard.parts.copy import Copy
 from regard.parts.embed import BigramEmbedding
 from regard.parts.embedding_skip import EmbeddingSkip
 from regard.parts.experts import Experts, Feed
@@ -44,6 +46,7 @@ __all__ = [
     "LSTM",
     "ALiBi",
     "AcrossHeads",
+    "Adapter",
     "Additive",
     "Attention",
     "BigBird",
@@ -58,6 +61,7 @@ __all__ = [
     "Combined",
     "Compressed",
     "Convolutions",
+    "Copy",
     "DynamicScaling",
     "EmbeddingSkip",
     "ExactGeGLU",
@@ -75,6 +79,7 @@ __all__ = [
     "LinearScaling",
     "Linformer",
     "Llama3Scaling",
+    "LoRA",
     "LongScaling",
     "Mask",
     "MaskTensor",

@@ -27,11 +27,31 @@ class Packable:
         return packed.multiply(x, bias)
 
 
-class Linear(nn.Linear, Packable):
+class LayerAdapter(nn.Module):
+    """What an adapter adds to one linear layer (`regard.parts.adapter`)."""
+
     __call__: Callable[..., Tensor]
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.multiply(x, self.bias)
+        """What is added to the output of the layer."""
+        raise NotImplementedError("abstract: what is added to the output")
+
+    def delta(self) -> Tensor:
+        """What is added to the weight of the layer where the adapter is merged: as much, for every input."""
+        raise NotImplementedError("abstract: what is added to the weight")
+
+
+class Linear(nn.Linear, Packable):
+    __call__: Callable[..., Tensor]
+    adapter: LayerAdapter | None
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True):
+        super().__init__(in_features, out_features, bias)
+        self.register_module("adapter", None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        output = self.multiply(x, self.bias)
+        return output if self.adapter is None else output + self.adapter(x)
 
     def matrix(self) -> Tensor:
         return self.weight

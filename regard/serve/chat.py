@@ -5,15 +5,13 @@ it writes. Templates in requests are refused.
 """
 
 import json
-import signal
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from threading import current_thread, main_thread
 from typing import Any
 
 from regard.core.errors import UserError, one_line
+from regard.core.system import alarm
 from regard.text import Tokenizer
 
 FILE, SETTINGS = "chat_template.jinja", "tokenizer_config.json"
@@ -42,7 +40,7 @@ class ChatTemplate:
         """The prompt that the model is to continue with its answer."""
         parts, length = [], 0
         try:
-            with _time_limit(SECONDS):
+            with alarm(SECONDS, _too_slow):  # of a worker, which runs in the main thread
                 for part in self._template.generate(
                     messages=list(messages), add_generation_prompt=True, **self.special
                 ):
@@ -98,20 +96,5 @@ def _refuse(message: str) -> None:
     raise UserError(f"messages: {one_line(Exception(message))}")
 
 
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt what takes longer; possible in the main thread only, where a worker runs."""
-    if current_thread() is not main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise UserError(f"messages: the chat template takes more than {seconds:g} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+def _too_slow(*_: object) -> None:
+    raise UserError(f"messages: the chat template takes more than {SECONDS:g} s")

@@ -1,11 +1,10 @@
 """Writing a run folder: one process at a time, files that are complete or absent, checkpoints. It is a `Keeper`."""
 
-import fcntl
 import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +17,35 @@ from regard.core.errors import ConfigError, UserError
 from regard.core.files import (
     atomic_folder,
     check_folder,
-    open_no_follow,
     read_json,
     remove_folder,
     write_text,
 )
+from regard.core.system import open_no_follow, try_lock
 from regard.store.metrics import METRICS, forget_metrics_after, log_metrics
 from regard.train.keeper import Checkpoint
+from regard.train.tensorboard import Callback
 
 CONFIG, WEIGHTS, TOKENIZER = "config.yaml", "model.safetensors", "tokenizer.json"
 CARD = "card.md"
 COLUMNS, KEYS, TABLE = "columns.json", "keys.json", "table.safetensors"
 NGRAMS = "ngrams.safetensors"
+BASE, ORIGIN = "base.json", "origin"
+SPECIAL_TOKENS = "special_tokens.json"  # a tokenizer saves it; named here so that tables need not import tokenizers
 CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
 
 
 OURS = {
     CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, KEYS, TABLE, NGRAMS, "checkpoints", "tokens", "images", CARD,
-    "loss.png", "alignment.png", ".lock",
+    "loss.png", "alignment.png", "tensorboard", ".lock", BASE, ORIGIN, SPECIAL_TOKENS,
 }  # fmt: skip
 
 
 class RunFolder:
     """A run folder that is being written; only one process may, and it holds the lock until it ends."""
 
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: Path, callbacks: Sequence[Callback] = ()):
+        self.path, self.callbacks = path, callbacks
         self._lock: int | None = None
 
     @property
@@ -169,6 +171,8 @@ class RunFolder:
 
     def log(self, **values: Any) -> None:
         log_metrics(self.path, values)
+        for callback in self.callbacks:
+            callback(values)
 
     def forget_metrics_after(self, step: int) -> None:
         forget_metrics_after(self.path, step)
@@ -177,12 +181,10 @@ class RunFolder:
 
     def _take_lock(self) -> None:
         lock = open_no_follow(self.path / ".lock", os.O_RDWR)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(lock):
             owner = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
             os.close(lock)
-            raise UserError(f"{self.path}: is being written by another process ({owner}); wait or end it") from None
+            raise UserError(f"{self.path}: is being written by another process ({owner}); wait or end it")
         os.ftruncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
         self._lock = lock

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.core.files import explain_full_disk, open_no_follow, write_text
+from regard.core.files import explain_full_disk, write_text
+from regard.core.system import open_no_follow
 
 METRICS = "metrics.jsonl"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
+from html import escape
 from pathlib import Path
 from shlex import quote
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -20,6 +21,7 @@ from regard.core.config import Config
 from regard.core.errors import ConfigError, UserError
 from regard.data.trees.conllu import Parse
 from regard.decode import Beam
+from regard.interop.base_model import BaseModel
 from regard.models import Model
 from regard.store.loaded import Loaded
 from regard.tasks.baseline import Measure, Scores, no_baseline
@@ -52,6 +54,7 @@ class Workspace:
     out: Path
     ranks: Ranks = Ranks()
     resume: bool = False
+    tokenizer: Tokenizer | None = None  # of the pre-trained model that the run starts from
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ class Task(Config, ABC):
     next_command: ClassVar[str]  # what to type once a run is trained; {} is its folder
     named: ClassVar[tuple[str, ...]] = ()  # methods that a run offers under their own name, such as run.translate
     eval_options: ClassVar[tuple[str, ...]] = ()  # the fields of `EvalOptions` that it takes
+    finetune_epochs: ClassVar[float] = 10.0  # at most, of a run that starts from a pre-trained model
+    reads_init: ClassVar[bool] = False  # `prepare` itself reads the weights that `init` names
 
     # Training
 
@@ -112,6 +117,11 @@ class Task(Config, ABC):
     @abstractmethod
     def prepare(self, plan: Settings, workspace: Workspace) -> AbstractContextManager[Prepared]:
         """Read the data and check that data, task and model go together; nothing is written into the run folder yet."""
+
+    def start_from(self, base: BaseModel) -> tuple[Any, Model]:
+        """This task and its model for a run that starts from a pre-trained one. The message of an error says, after
+        the name of the model, why it does not fit."""
+        raise ConfigError(f", and `{self.verb}` always starts from random weights; leave it out")
 
     # Use
 
@@ -165,6 +175,19 @@ class Run(Loaded):
         if self.task is None:
             raise UserError(f"{self.path}: its config names no task, so it can only be called as run.model(…)")
         return self.task.answer(self, inputs, **options)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        parameters = sum(weight.numel() for weight in self.model.parameters())
+        rows = {
+            "folder": self.path,
+            "task": "none" if self.task is None else type(self.task).__name__,
+            "model": type(self.config).__name__,
+            "parameters": f"{parameters:,}",
+            "methods": ", ".join(self.task.named) if self.task is not None else "run.model",
+        }
+        cells = (f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in rows.items())
+        return f"<table>{''.join(cells)}</table>"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -1,6 +1,8 @@
 """Options of the training verbs, and what the verbs have in common. Nothing heavy is imported before a verb runs."""
 
 import logging
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -40,6 +42,11 @@ class TrainOptions:
         Replace the run that the folder holds.
     show_settings
         Print the settings as YAML and stop.
+    init
+        Fine-tune a pre-trained model: another run, a Hugging Face folder or the name of one in the local cache, or a
+        PEFT folder. With --adapter LoRA only a small adapter is trained, and --adapter.rank sets its size.
+    log
+        `tensorboard` also writes what is logged as event files, into the folder tensorboard of the run.
     recipe
         `portable` makes the model only of parts that other libraries have, for `regard export --to huggingface` and
         gguf; those of the default recipe learn faster, and leave as ONNX and torch.export programs.
@@ -54,6 +61,8 @@ class TrainOptions:
     resume: bool = False
     overwrite: bool = False
     show_settings: bool = False
+    init: Path | None = None
+    log: Literal["tensorboard"] | None = None
     recipe: Literal["default", "portable"] = "default"
 
     @property
@@ -69,31 +78,49 @@ class TrainOptions:
             settings["seed"] = self.seed
         return {f"training.{name}": value for name, value in settings.items()}
 
-    def train(self, plan: "Plan", changes: dict[str, Any] | None) -> int:
-        """Settle the plan, then print it or train it; returns the exit code."""
+    def train(self, plan: "Plan", changes: dict[str, Any] | None, reasons: Mapping[str, str] | None = None) -> int:
+        """Settle the plan, then print it or train it; returns the exit code. `reasons` say why settings were chosen."""
         from regard.core.machine import COMMAND
         from regard.tasks.plan import settle
         from regard.tasks.training import train
-        from regard.train import is_rank, run_as_ranks
+        from regard.train import TensorBoard, is_rank, run_as_ranks
 
         if self.recipe == "portable":
             from regard.tasks.portable import portable
 
             plan = portable(plan)
-        plan = settle(plan, {**self.changes(), **(changes or {})}, self.out, self.resume)
+        changes = {**self.changes(), **(changes or {})}
+        if self.init is not None:
+            from regard.tasks.pretrained import adapter_named, finetuned, same_init
+
+            if self.continues:
+                changes["init"] = same_init(self.init, self.out)
+            else:
+                plan = finetuned(plan, self.init, adapted=adapter_named(changes))
+        plan = settle(plan, changes, self.out, self.resume)
+        lines = [line for key, line in (reasons or {}).items() if not any(_concerns(one, key) for one in changes)]
         if self.show_settings:
             from regard.core.config import to_yaml
 
-            print(to_yaml(plan), end="")
+            print("".join(f"# {line}\n" for line in lines) + to_yaml(plan), end="")
             return 0
+        for line in [] if is_rank() else lines:
+            log.info(line)
         if self.processes != 1 and not is_rank():
             return run_as_ranks(self.processes, COMMAND.get() or ())
-        report = train(plan, self.out, resume=self.resume, overwrite=self.overwrite)
+        with ExitStack() as stack:
+            callbacks = [stack.enter_context(TensorBoard(self.out / "tensorboard"))] if self.log else []
+            report = train(plan, self.out, resume=self.resume, overwrite=self.overwrite, callbacks=callbacks)
         if report.stopped_by:
             log.info(f"{self.out}: stopped and saved at step {report.progress.step:,}; continue with --resume")
             return 128 + report.stopped_by
         log.info(plan.task.next_step(self.out))
         return 0
+
+
+def _concerns(change: str, setting: str) -> bool:
+    """Whether a user's change is of a setting, of a part of it, or of what it is part of."""
+    return f"{change}.".startswith(f"{setting}.") or f"{setting}.".startswith(f"{change}.")
 
 
 @Parameter(name="*")
@@ -122,23 +149,33 @@ class CorpusOptions(TextOptions):
     Parameters
     ----------
     data
-        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also compressed (.gz, .xz, .zst).
+        Text files: .txt, or .jsonl, .csv or .parquet with a field `text`; also compressed (.gz, .xz, .zst); or folders
+        of them. Each record is a document, and of several plain files each one.
     valid
-        Validation files; without them the last tenth of the data.
+        Validation files; without them a tenth of the documents, or the last tenth of running text.
     columns
         Name of the text column, if it is not named text.
+    separator
+        Text between the documents of a plain file, such as '<|endoftext|>' or '\\n\\n'.
     """
 
     data: tuple[Path, ...]
     valid: tuple[Path, ...] = ()
     columns: tuple[str, ...] = ()
+    separator: str | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
         return tuple(map(str, self.data))
 
     def changes(self) -> dict[str, Any]:
-        return super().changes() | valid_setting(self.valid) | columns_setting(self.columns)
+        separator = {} if self.separator is None else {"data.separator": _unescaped(self.separator)}
+        return super().changes() | valid_setting(self.valid) | columns_setting(self.columns) | separator
+
+
+def _unescaped(text: str) -> str:
+    """Line ends and tabs, which are hard to type in a shell, may be written \\n and \\t."""
+    return text.replace("\\n", "\n").replace("\\t", "\t")
 
 
 def valid_setting(valid: tuple[Path, ...]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from regard.core.errors import ConfigError, UserError
 from regard.core.machine import command_line
 from regard.core.version import VERSION
 from regard.models import Model
+from regard.parts.adapter import Adapter
 from regard.store import CONFIG, read_config
 from regard.tasks.union import AnyTask
 from regard.train import Training
@@ -31,7 +32,8 @@ class Plan:
     task: AnyTask
     model: Model
     training: Training
-    init: str | None = None  # the run whose weights training starts from
+    init: str | None = None  # the run or Hugging Face folder whose weights training starts from
+    adapter: Adapter | None = None  # what is trained beside these weights, which then stay as they are
 
 
 PLAN = [field.name for field in fields(Plan)]

@@ -9,10 +9,10 @@ from torch import nn
 
 from regard.core.config import to_dict
 from regard.core.errors import UserError
-from regard.interop import precision, read_folder
+from regard.interop import load, precision, read_folder
 from regard.models import Model
 from regard.store import CONFIG, TOKENIZER, RunFolder
-from regard.store.loaded import Loaded, load_model, read_model_config, read_part
+from regard.store.loaded import Loaded, read_model_config, read_part
 from regard.tasks.base import Run, Task
 from regard.tasks.union import AnyTask
 from regard.text import Tokenizer
@@ -28,7 +28,7 @@ def load_run(
     path, task = Path(path), None
     if (path / CONFIG).exists():
         task = read_part(path, AnyTask | None, "task")
-        loaded = load_model(path)
+        loaded = load(path)
         _check_labels(task, loaded)
         if dtype not in (None, "auto"):
             loaded.model.to(precision(dtype))

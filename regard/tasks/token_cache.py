@@ -45,9 +45,9 @@ def token_cache(corpus: Corpus, workspace: Workspace) -> Iterator[TokenCache]:
 
 
 def existing_tokenizer(workspace: Workspace) -> Tokenizer | None:
-    """The tokenizer of a run that is continued: its weights know the ids of no other."""
+    """The tokenizer of a run that is continued, or of its pre-trained model: weights know the ids of no other."""
     path = workspace.out / TOKENIZER
-    return Tokenizer.load(path) if workspace.resume and path.exists() else None
+    return Tokenizer.load(path) if workspace.resume and path.exists() else workspace.tokenizer
 
 
 def note_unknown(tokenizer: Tokenizer, tokens: np.ndarray, where: str) -> None:

@@ -2,11 +2,13 @@
 
 import logging
 import math
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError
@@ -17,28 +19,43 @@ from regard.store.loss_plot import plot_losses
 from regard.tasks.base import Prepared, Workspace
 from regard.tasks.baseline import Baseline, Scores, measure_baseline, no_baseline
 from regard.tasks.plan import Plan, describe
+from regard.tasks.pretrained import Pretrained, read_pretrained
 from regard.tasks.run import load_run
-from regard.train import Loop, Ranks, Report, join_ranks
+from regard.train import Callback, Loop, Report, join_ranks
 
 log = logging.getLogger(__name__)
 
 
-def train(plan: Plan, out: str | Path, *, resume: bool = False, overwrite: bool = False, scored: bool = True) -> Report:
+def train(
+    plan: Plan,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    scored: bool = True,
+    callbacks: Sequence[Callback] = (),
+) -> Report:
     """Train a plan; the folder `out` then holds everything that `regard.load` needs.
 
-    Without `scored` the run is measured by its validation loss alone, as studies do.
+    Without `scored` the run is measured by its validation loss alone, as studies do. Each of the `callbacks` is called
+    with every line of metrics that is logged, a mapping of names to values.
     """
     out = Path(out)
-    with join_ranks() as ranks, RunFolder(out) as folder, ExitStack() as stack:
+    with join_ranks() as ranks, RunFolder(out, callbacks) as folder, ExitStack() as stack:
         with ranks.first_only() as first:
             if first and not resume:  # before a corpus is read, which may take minutes
                 folder.check_free(overwrite=overwrite, instead="continue it with --resume, ")
-        ready = stack.enter_context(plan.task.prepare(plan, Workspace(out, ranks, resume)))
+        workspace = Workspace(out, ranks, resume)
+        pretrained = read_pretrained(plan, workspace)
+        if pretrained is not None:
+            workspace = replace(workspace, tokenizer=pretrained.base.tokenizer)
+        ready = stack.enter_context(plan.task.prepare(plan, workspace))
         if not scored:
             ready = replace(ready, score=lambda run, loss: {"loss": loss}, baseline=no_baseline)
         plan = replace(plan, task=ready.task, model=ready.model)
         _check_kinds(plan)
-        loop = _loop(plan, ready, folder, ranks)
+        model, keep_base = _model(plan, ready, pretrained, out)
+        loop = Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks, ready.sample)
         loop.rehearse()  # before an older run is replaced
         with ranks.first_only() as first:
             if first:
@@ -48,18 +65,31 @@ def train(plan: Plan, out: str | Path, *, resume: bool = False, overwrite: bool 
         with ranks.first_only() as first:
             if first:
                 _write_settings(plan, ready, folder, ended=loop.ended)
+                keep_base()
         report = loop.run()
+        del loop, model  # the run is loaded again to be scored: two models would need twice the memory
         with ranks.first_only() as first:
             if first:
                 _finish(plan, ready, report, folder)
     return report
 
 
-def _loop(plan: Plan, ready: Prepared, folder: RunFolder, ranks: Ranks) -> Loop:
+def _model(
+    plan: Plan, ready: Prepared, pretrained: Pretrained | None, out: Path
+) -> tuple[nn.Module, Callable[[], None]]:
+    """The model to be trained, and what then writes into its folder where it comes from."""
     torch.manual_seed(plan.training.seed)
-    model = build_model(plan.model)
-    model.load_state_dict(dict(ready.weights), strict=False)
-    return Loop(model, plan.task, ready.train, plan.training, folder, ready.valid, ranks, ready.sample)
+    if pretrained is None:
+        model = build_model(plan.model)
+        model.load_state_dict(dict(ready.weights), strict=False)
+        return model, lambda: None
+    started = pretrained.start(plan.model)
+    parameters = list(started.model.parameters())
+    trained, total = sum(p.numel() for p in parameters if p.requires_grad), sum(p.numel() for p in parameters)
+    if trained < total:
+        log.info(f"{trained:,} of {total:,} parameters are trained ({trained / total:.2%})")
+    sha256, init = started.sha256, str(plan.init)
+    return started.model, lambda: pretrained.keep(out, init, sha256)
 
 
 def _check_kinds(plan: Plan) -> None:
@@ -113,7 +143,8 @@ def card(plan: Plan, report: Report, scores: Scores, out: Path, baseline: Baseli
         lines.append(f"- fewest validation errors: {progress.best_error:.4f}, by {step}; lowest loss {progress.best}")
     lines.append(f"- data: {plan.data}")
     if plan.init:
-        lines.append(f"- started from: {plan.init}")
+        how = f", with the adapter {plan.adapter}" if plan.adapter else ""
+        lines.append(f"- started from: {plan.init}{how}")
     lines += [
         f"- trained for {progress.seconds:.0f} s on {settings['threads']} threads, torch {settings['torch']}, "
         f"{progress.precision}",

@@ -1,6 +1,16 @@
 """Text to tokens and back."""
 
-from regard.text.config import BPE, Auto, Bytes, Characters, TokenizerConfig, TokenizerFile, Unigram, WordPiece
+from regard.text.config import (
+    BPE,
+    Auto,
+    Bytes,
+    Characters,
+    TokenizerConfig,
+    TokenizerFile,
+    Unigram,
+    WordPiece,
+    train_tokenizer,
+)
 from regard.text.mask_filling import MASK_PLACEHOLDER, MaskFilling
 from regard.text.tokenizer import SpecialTokens, Tokenizer, check_vocab
 
@@ -18,4 +28,5 @@ __all__ = [
     "Unigram",
     "WordPiece",
     "check_vocab",
+    "train_tokenizer",
 ]

@@ -11,7 +11,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from tokenizers import Tokenizer as Engine
 
 from regard.core.config import Config
-from regard.core.errors import at_least
+from regard.core.errors import ConfigError, at_least
 from regard.text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 
 log = logging.getLogger(__name__)
@@ -135,6 +135,13 @@ class TokenizerFile(TokenizerFamily):
 
 
 TokenizerConfig = Auto | Characters | Bytes | BPE | WordPiece | Unigram | TokenizerFile
+
+
+def train_tokenizer(config: TokenizerConfig | None, texts: Iterable[str]) -> Tokenizer:
+    """The tokenizer of a config, trained on texts; None is for runs that have the one of a pre-trained model."""
+    if config is None:
+        raise ConfigError("data.tokenizer: needs a kind, such as BPE, unless training starts from another run")
+    return config.train(texts)
 
 
 def mostly_rare_words(texts: Sequence[str]) -> bool:

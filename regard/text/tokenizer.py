@@ -1,18 +1,21 @@
 """Tokenizers: text to token ids and back, on the `tokenizers` library."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer as Engine
 
+from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError, one_line
-from regard.core.files import write_text
+from regard.core.files import read_json, write_text
 
 PAD, START, END, UNKNOWN, MASK = "<pad>", "<s>", "</s>", "<unk>", "<mask>"
 SPECIAL = [PAD, START, END, UNKNOWN, MASK]
+ROLES = "special_tokens.json"  # beside a tokenizer.json whose special tokens have other names
 BERT_NAMES = {PAD: "[PAD]", START: "[CLS]", END: "[SEP]", UNKNOWN: "[UNK]", MASK: "[MASK]"}
 
 
@@ -25,25 +28,26 @@ class SpecialTokens:
     end: int
     extra_ends: tuple[int, ...] = ()  # other tokens that end generation
     prefix: tuple[int, ...] = ()  # tokens before every prompt
+    reads_special: bool = False  # the name of a special token in a text, such as <|im_end|>, is that token
 
 
 class Tokenizer:
-    """`reads_special`: the name of a special token in a text, such as <|im_end|>, is that token. Without it "<s>" in a
-    user's text is text."""
+    """Without `special` its special tokens are those of regard, and "<s>" in a user's text is text."""
 
-    def __init__(self, engine: Engine, special: SpecialTokens | None = None, *, reads_special: bool = False):
+    def __init__(self, engine: Engine, special: SpecialTokens | None = None):
         self.engine = engine
-        self.engine.encode_special_tokens = not reads_special
         self.engine.no_padding()  # batches are padded where they are made
         self.engine.no_truncation()
+        self._named_otherwise = special is not None
         special = special or SpecialTokens(self._id(PAD), self._id(START), self._id(END))
+        self.engine.encode_special_tokens = not special.reads_special
         self.pad, self.start, self.end = special.pad, special.start, special.end
         self.ends, self.prefix = frozenset((special.end, *special.extra_ends)), special.prefix
         self._special = special
 
     def plain(self) -> "Tokenizer":
         """The same, for texts of strangers: names of special tokens in them are text."""
-        return Tokenizer(Engine.from_str(self.engine.to_str()), self._special)
+        return Tokenizer(Engine.from_str(self.engine.to_str()), replace(self._special, reads_special=False))
 
     @property
     def mask(self) -> int:
@@ -94,12 +98,23 @@ class Tokenizer:
         return len(piece) == 6 and piece.startswith("<0x")
 
     def save(self, path: Path) -> None:
+        """Write a tokenizer.json; where its special tokens have other names than ours, their roles beside it."""
         write_text(path, self.engine.to_str(pretty=True))
+        if self._named_otherwise:
+            write_text(path.with_name(ROLES), json.dumps(asdict(self._special), indent=1) + "\n")
+        else:
+            path.with_name(ROLES).unlink(missing_ok=True)
 
     @staticmethod
     def load(path: Path) -> "Tokenizer":
+        special, roles = None, path.with_name(ROLES)
+        if roles.exists():
+            try:
+                special = from_dict(SpecialTokens, read_json(roles))
+            except ConfigError as error:
+                raise UserError(f"{roles}: {error}") from None
         try:
-            return Tokenizer(Engine.from_str(path.read_text(encoding="utf-8")))
+            return Tokenizer(Engine.from_str(path.read_text(encoding="utf-8")), special)
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror})") from None
         except Exception as error:  # the library raises bare exceptions

@@ -18,12 +18,14 @@ from regard.train.progress import DivergedError, Progress, Report
 from regard.train.ranks import OtherRankError, Ranks, join_ranks
 from regard.train.schedules import WSD, Constant, Cosine, InverseRoot
 from regard.train.settings import Training
+from regard.train.tensorboard import Callback, TensorBoard
 
 __all__ = [
     "WSD",
     "AdamW",
     "Batch",
     "Batches",
+    "Callback",
     "Checkpoint",
     "Constant",
     "Cosine",
@@ -40,6 +42,7 @@ __all__ = [
     "Ranks",
     "Report",
     "Sample",
+    "TensorBoard",
     "Training",
     "evaluate",
     "is_rank",

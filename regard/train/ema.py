@@ -6,18 +6,22 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from regard.core.tensors import trained_state
+
 
 class EMA:
+    """The average of all that is trained; frozen weights need none."""
+
     def __init__(self, model: nn.Module, decay: float):
         self.decay, self.updates = decay, 0
-        self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        self.weights = {name: value.detach().clone() for name, value in trained_state(model).items()}
 
     @torch.no_grad()
     def update(self, model: nn.Module) -> None:
         """Early averages decay faster, so that they do not remember the initial weights."""
         self.updates += 1
         decay = min(self.decay, (1 + self.updates) / (10 + self.updates))
-        for name, value in model.state_dict().items():
+        for name, value in trained_state(model).items():
             if value.is_floating_point():
                 self.weights[name].lerp_(value, 1 - decay)
             else:
@@ -30,9 +34,9 @@ class EMA:
     @contextmanager
     def applied_to(self, model: nn.Module) -> Iterator[None]:
         """The model with the average as its weights, until the block ends."""
-        original = {name: value.clone() for name, value in model.state_dict().items()}
-        model.load_state_dict(self.weights)
+        original = {name: value.clone() for name, value in trained_state(model).items()}
+        model.load_state_dict(self.weights, strict=False)
         try:
             yield
         finally:
-            model.load_state_dict(original)
+            model.load_state_dict(original, strict=False)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import torch
 from torch import nn
 
-from regard.core.batches import Batch, Batches, Objective
+from regard.core.batches import Batch, Batches, GivesLogits, Loss, Objective
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError
 from regard.core.machine import best_device, seed_for
@@ -20,6 +20,7 @@ from regard.train.evaluate import Sample, loss_and_error_rate, sampled
 from regard.train.keeper import Checkpoint, Keeper
 from regard.train.precision import choose
 from regard.train.progress import DivergedError, Progress, Report
+from regard.train.r_drop import r_drop_loss
 from regard.train.ranks import Ranks
 from regard.train.settings import Training
 from regard.train.signals import StopRequest
@@ -50,6 +51,10 @@ class Loop:
             raise ConfigError(
                 f"training.accumulation: a batch of {batch.rows} rows cannot be shared by {ranks.world} ranks, "
                 f"each in {training.accumulation} parts"
+            )
+        if training.r_drop and not isinstance(task, GivesLogits):
+            raise ConfigError(
+                f"training.r_drop: {type(task).__name__} has no predictions to compare; remove the setting"
             )
         self.total_steps = training.total_steps(data.steps_per_epoch)
         parameters = sum(p.numel() for p in model.parameters())
@@ -131,11 +136,16 @@ class Loop:
         for number in range(self.training.accumulation):
             part = batch.shard(self.ranks.rank + number * self.ranks.world, parts).to(self.precision.device)
             with self.precision.context():
-                loss = self.task.loss(self.model, part)
+                loss = self._loss(part)
             loss.total.backward()
             total, count = total + loss.total.item(), count + loss.terms.item()
         self.ranks.reduce_gradients(self.model)
         return total, count
+
+    def _loss(self, batch: Batch) -> Loss:
+        if self.training.r_drop and isinstance(self.task, GivesLogits):
+            return r_drop_loss(self.task, self.model, batch, self.training.r_drop)
+        return self.task.loss(self.model, batch)
 
     def _update(self, total: float, count: float, multiplier: float) -> None:
         """A step of the optimiser; skipped where the loss or its gradient is not finite."""

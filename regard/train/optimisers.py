@@ -32,7 +32,7 @@ class AdamW(OptimiserConfig):
         not_negative(lr=self.lr, weight_decay=self.weight_decay, eps=self.eps)
 
     def build(self, model: nn.Module) -> "Optimisers":
-        return Optimisers(model, [(self.over(list(model.parameters())), self.lr)])
+        return Optimisers(model, [(self.over(trained(model.parameters())), self.lr)])
 
     def over(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
         matrices = [p for p in parameters if p.dim() >= 2]
@@ -56,9 +56,9 @@ class Muon(OptimiserConfig):
         not_negative(lr=self.lr, weight_decay=self.weight_decay)
 
     def build(self, model: nn.Module) -> "Optimisers":
-        inside = matrices_of_blocks(model)
+        inside = trained(matrices_of_blocks(model))
         chosen = {id(p) for p in inside}
-        rest = [p for p in model.parameters() if id(p) not in chosen]
+        rest = [p for p in trained(model.parameters()) if id(p) not in chosen]
         pairs: list[tuple[torch.optim.Optimizer, float]] = []
         if inside:
             pairs.append((MuonOptimiser(inside, self.lr, self.weight_decay, self.momentum), self.lr))
@@ -68,6 +68,11 @@ class Muon(OptimiserConfig):
 
 
 Optimiser = AdamW | Muon
+
+
+def trained(parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
+    """Those that are not frozen."""
+    return [parameter for parameter in parameters if parameter.requires_grad]
 
 
 def matrices_of_blocks(model: nn.Module) -> list[nn.Parameter]:

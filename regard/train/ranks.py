@@ -15,6 +15,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from regard.core.errors import UserError
+from regard.core.tensors import trained_state
 
 
 class OtherRankError(UserError):
@@ -56,8 +57,8 @@ class Ranks:
         return nn.utils.get_total_norm(gradients)
 
     def weights(self, model: nn.Module) -> dict[str, Tensor]:
-        """The whole model's weights, as they are saved."""
-        return model.state_dict()
+        """All that is trained of the model, as it is saved."""
+        return trained_state(model)
 
     # Numbers
 

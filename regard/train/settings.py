@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.core.errors import ConfigError, at_least, share
+from regard.core.errors import ConfigError, at_least, not_negative, share
 from regard.train.optimisers import AdamW, Optimiser
 from regard.train.schedules import Cosine, Schedule
 
@@ -23,6 +23,7 @@ class Training:
     grad_clip: float | None = 1.0  # largest norm of the gradient; None: no clipping
     accumulation: int = 1  # parts that a step's batch is split into, to save memory
     ema: float = 0.0  # decay of the exponential moving average of the weights; 0: none
+    r_drop: float = 0.0  # weight of R-Drop: reads every batch twice and pulls both predictions together; 0: none
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     compile: Literal["auto", "always", "never"] = "auto"
     seed: int = 0
@@ -42,6 +43,7 @@ class Training:
         if self.steps is None and self.epochs is None and self.minutes is None:
             raise ConfigError("steps, epochs or minutes: one of them must say when training ends")
         share(ema=self.ema)
+        not_negative(r_drop=self.r_drop)
         if not 0 <= self.seed < 2**63:
             raise ConfigError(f"seed: must be at least 0 and below 2**63, not {self.seed}")
 

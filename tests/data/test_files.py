@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from regard.core.errors import UserError
 from regard.data.text.corpus import Corpus
-from regard.data.text.files import Fields, read_rows, read_text
+from regard.data.text.documents import Documents
+from regard.data.text.files import Fields, read_rows
 from regard.data.text.lines import read_lines
 from regard.data.text.tokens import read_tokens
 from regard.data.text.windows import Windows
@@ -107,6 +108,10 @@ def test_a_row_that_is_used_as_a_header_is_logged(tmp_path: Path, caplog: pytest
     assert caplog.text.count("first line is used as the header, good and a fine day for label and text") == 1
 
 
+def running_text(path: Path) -> list[str]:
+    return [piece.text for piece in Documents((str(path),)).pieces()]
+
+
 @pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
 def test_every_packing_is_unpacked(packing: str, tmp_path: Path):
     text = "Größe\n" * 1000
@@ -117,10 +122,10 @@ def test_every_packing_is_unpacked(packing: str, tmp_path: Path):
         path.write_bytes(zstandard.compress(text.encode()))
     else:
         path.write_bytes({".gz": gzip, ".xz": lzma}[packing].compress(text.encode()))
-    assert "".join(read_text(path)) == text
+    assert "".join(running_text(path)) == text
     assert len(list(read_lines(path))) == 1000
     path.rename(loud := tmp_path / f"LOUD.TXT{packing.upper()}")
-    assert "".join(read_text(loud)) == text
+    assert "".join(running_text(loud)) == text
     path.write_bytes(loud.read_bytes()[:-9])
     with pytest.raises(UserError, match=f"{path.name}: is damaged"):
         list(read_lines(path))
@@ -141,7 +146,7 @@ def test_running_text_is_read_as_it_stands(text: str):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.txt"
         path.write_bytes(text.encode())
-        assert "".join(read_text(path)) == text.removeprefix("\ufeff")
+        assert "".join(running_text(path)) == text.removeprefix("\ufeff")
 
 
 @pytest.mark.parametrize(

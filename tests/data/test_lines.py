@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from regard.data.text import lines
 from regard.data.text.corpus import Corpus
-from regard.data.text.lines import read_running_text, word_boundary
+from regard.data.text.documents import Documents
+from regard.data.text.lines import read_pieces, word_boundary
 from regard.data.text.tokens import read_tokens, write_tokens
 from regard.text import BPE, Bytes, Characters, Tokenizer, Unigram, WordPiece
 
@@ -60,8 +61,8 @@ def test_a_file_in_pieces_has_the_tokens_of_the_whole(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "CHUNK", chunk)
         patch.setattr(lines, "MAX_PIECE", 200)
-        pieces = list(read_running_text(path))
-        write_tokens([path], TOKENIZERS[name], path.with_name("tokens"))
+        pieces = [piece.text for piece in read_pieces(path)]
+        write_tokens(Documents((str(path),)).pieces(), TOKENIZERS[name], path.with_name("tokens"))
     assert "".join(pieces) == text
     expected = whole(TOKENIZERS[name], text)
     assert in_pieces(TOKENIZERS[name], pieces) == expected
@@ -73,8 +74,8 @@ def test_a_word_at_the_edge_of_a_chunk_is_not_cut(tmp_path: Path):
     text = "x" * 10 + " " + "the cat " * (lines.CHUNK // 8) + "sat on the mat"
     (tmp_path / "a.txt").write_text(text)
     tokenizer = BPE(vocab=300).train(["the cat sat on the mat"] * 10)
-    assert len(list(read_running_text(tmp_path / "a.txt"))) > 1
-    write_tokens([tmp_path / "a.txt"], tokenizer, tmp_path / "tokens")
+    assert len(list(read_pieces(tmp_path / "a.txt"))) > 1
+    write_tokens(Documents((str(tmp_path / "a.txt"),)).pieces(), tokenizer, tmp_path / "tokens")
     assert read_tokens(tmp_path / "tokens").tolist() == whole(tokenizer, text)
 
 
@@ -84,7 +85,7 @@ def test_one_endless_line_is_cut_anyway(
     monkeypatch.setattr(lines, "CHUNK", 100)
     monkeypatch.setattr(lines, "MAX_PIECE", 400)
     (tmp_path / "a.txt").write_text("x" * 10_000)
-    pieces = list(read_running_text(tmp_path / "a.txt"))
+    pieces = [piece.text for piece in read_pieces(tmp_path / "a.txt")]
     assert "".join(pieces) == "x" * 10_000
     assert max(map(len, pieces)) <= 600, "memory is bounded"
     assert caplog.text.count("no whitespace in") == 1
@@ -92,7 +93,7 @@ def test_one_endless_line_is_cut_anyway(
 
 def test_a_small_file_is_one_piece(tmp_path: Path):
     (tmp_path / "a.txt").write_text(PROSE)
-    assert list(read_running_text(tmp_path / "a.txt")) == [PROSE.replace("\r\n", "\r\n")]
+    assert [piece.text for piece in read_pieces(tmp_path / "a.txt")] == [PROSE.replace("\r\n", "\r\n")]
 
 
 def test_a_window_longer_than_the_text_is_refused_with_both_numbers(tmp_path: Path):

@@ -1,5 +1,6 @@
 """The files that the pages speak of, as small as they can be."""
 
+import json
 import random
 from pathlib import Path
 
@@ -24,6 +25,10 @@ def fill(folder: Path) -> None:
     text = "To be, or not to be: that is the question. The cat sat on the mat.\n" * 40
     for name in ("corpus.txt", "test.txt"):
         (folder / name).write_text(text)
+    (folder / "notes").mkdir()
+    for number in range(4):
+        (folder / "notes" / f"{number}.md").write_text(text)
+    (folder / "corpus.jsonl").write_text(f"{json.dumps({'text': text})}\n" * 4)
     for name, times in (("a", 10), ("v", 2), ("test", 1), ("new", 1)):
         german = GERMAN * times
         (folder / f"{name}.de").write_text("".join(f"{line}\n" for line in german))
@@ -36,6 +41,7 @@ def fill(folder: Path) -> None:
     rows = [line.replace("\t", ",") for line in ["kind\tmessage", *MOODS * 12]]
     (folder / "train.csv").write_text("".join(f"{row}\n" for row in rows))
     (folder / "new.txt").write_text("what a day\nnever\n")
+    (folder / "more.txt").write_text("what a cat\nit never rained again\n" * 20)
     (folder / "keys.txt").write_text("a-key-of-an-example\n")
     documents = [f"{one} {other}\t{one}\n" for one in ENGLISH for other in ENGLISH]
     for name in ("pairs.tsv", "dev.tsv", "test_pairs.tsv"):

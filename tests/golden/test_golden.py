@@ -21,12 +21,13 @@ from regard.store import read_metrics
 from regard.tables import NPTClassifier, NPTImputer, NPTRegressor
 from regard.tables.predictor import interpolate_quantiles
 from regard.tables.prior import Prior
-from regard.tasks.classify.recipe import classifier, finetuned
+from regard.tasks.classify.recipe import classifier
 from regard.tasks.fill.recipe import masked_lm
 from regard.tasks.image.recipe import image_classifier
 from regard.tasks.lm.recipe import language_model
 from regard.tasks.plan import Plan
 from regard.tasks.pretrain_tables.recipe import in_context_tables
+from regard.tasks.pretrained import finetuned
 from regard.tasks.summarise.recipe import summariser
 from regard.tasks.table.recipe import table_npt
 from regard.tasks.training import train

@@ -81,15 +81,17 @@ def test_other_sites_and_names_are_refused(guarded: Web) -> None:
 
 
 class Slow:
-    """Holds up the writing of texts until it is let go."""
+    """Holds up the writing of texts, after so many free ticks, until it is let go."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self.go = threading.Event()
+        self.go, self.free = threading.Event(), 0
         tick = workers.Worker.tick
 
         def wait(worker):
             if worker.engine is not None and worker.engine.batch.texts:
-                self.go.wait(30)
+                self.free -= 1
+                if self.free < 0:
+                    self.go.wait(30)
             return tick(worker)
 
         monkeypatch.setattr(workers.Worker, "tick", wait)
@@ -152,7 +154,9 @@ async def talk(app, body: dict, *, leave_after: int | None, path: str = "/v1/com
     return sent
 
 
-def test_a_client_that_goes_away_frees_its_place(folders) -> None:
+def test_a_client_that_goes_away_frees_its_place(folders, monkeypatch) -> None:
+    slow = Slow(monkeypatch)  # so that no answer is complete before its client has left
+
     async def check() -> None:
         serving = make_serving([folders["gpt"]], Settings(limits=LIMITS), in_thread)
         app, [model] = make_app(serving), serving.models.values()
@@ -160,13 +164,18 @@ def test_a_client_that_goes_away_frees_its_place(folders) -> None:
         await asyncio.wait_for(model.changed.wait(), 60)
         long = {"prompt": "hello", "max_tokens": 150, "temperature": 1.0}
         for number in range(20):
-            sent = await talk(app, {**long, "stream": number % 2 == 0, "n": 2}, leave_after=3 if number % 2 == 0 else 0)
-            assert sum(len(one.get("body", b"")) for one in sent) < 3000
+            stream = number % 2 == 0
+            slow.go.clear()
+            slow.free = 20 if stream else 0
+            sent = await talk(app, {**long, "stream": stream, "n": 2}, leave_after=3 if stream else 0)
+            assert sum(len(one.get("body", b"")) for one in sent) < 20_000
             assert model.open == 0
+            slow.go.set()
         sent = await talk(app, {**long, "max_tokens": 2}, leave_after=None)
         assert sent[0]["status"] == 200
-        await asyncio.sleep(0.2)
-        assert (model.load.running, model.load.waiting) == (0, 0)
+        async with asyncio.timeout(30):
+            while (model.load.running, model.load.waiting) != (0, 0):
+                await asyncio.sleep(0.01)
         assert b"regard_request_cancelled_total" in serving.metrics.text()
         assert 'regard_request_cancelled_total{model_name="gpt"} 20.0' in serving.metrics.text().decode()
         await model.stop()

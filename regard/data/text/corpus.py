@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import ConfigError, UserError, at_least, share
-from regard.data.text.files import TEXT, check_columns, holds_documents, read_text
-from regard.data.text.tokens import read_tokens, write_tokens
-from regard.text import Characters, Tokenizer, TokenizerConfig
+from regard.data.text.documents import Documents, holds_records
+from regard.data.text.files import TEXT, check_columns
+from regard.data.text.lines import Piece
+from regard.data.text.tokens import hold_out_documents, read_tokens, write_tokens
+from regard.text import Characters, Tokenizer, TokenizerConfig, train_tokenizer
 
 TOKENIZER, TRAIN, VALID = "tokenizer.json", "train.tokens", "valid.tokens"
 SAMPLE = 200_000_000  # characters to train the tokenizer on: more would hardly change it
@@ -19,16 +21,17 @@ SAMPLE = 200_000_000  # characters to train the tokenizer on: more would hardly 
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    files: tuple[str, ...]
-    valid: tuple[str, ...] = ()  # none: the last part of the tokens
+    files: tuple[str, ...]  # or folders
+    valid: tuple[str, ...] = ()  # none: documents drawn at random, or the last part of running text
     valid_fraction: float = 0.1  # of the tokens, if `valid` is not given
     columns: tuple[str, ...] = ()  # the name of the text column in files of records, if it is not "text"
+    separator: str = ""  # between the documents of a plain text file
     length: int = 256  # tokens per window
-    tokenizer: TokenizerConfig = Characters()
+    tokenizer: TokenizerConfig | None = Characters()  # None: that of the pre-trained model
 
     def __post_init__(self) -> None:
         check_columns(self.columns, TEXT)
-        if self.columns and not any(holds_documents(Path(file)) for file in self.files):
+        if self.columns and not any(holds_records(Path(file)) or Path(file).is_dir() for file in self.files):
             raise ConfigError("columns: plain text has no columns; remove the setting")
         at_least(2, length=self.length)
         share(valid_fraction=self.valid_fraction)
@@ -39,11 +42,13 @@ class Corpus:
         """Write tokenizer and tokens to a new folder; after an error nothing of it is left."""
         folder.mkdir(parents=True)
         try:
-            tokenizer = tokenizer or self.tokenizer.train(_sample(map(Path, self.files), self.columns))
+            tokenizer = tokenizer or train_tokenizer(self.tokenizer, _sample(self._pieces(self.files)))
             tokenizer.save(folder / TOKENIZER)
-            write_tokens(map(Path, self.files), tokenizer, folder / TRAIN, self.columns)
+            write_tokens(self._pieces(self.files), tokenizer, folder / TRAIN)
             if self.valid:
-                write_tokens(map(Path, self.valid), tokenizer, folder / VALID, self.columns)
+                write_tokens(self._pieces(self.valid), tokenizer, folder / VALID)
+            else:
+                hold_out_documents(folder / TRAIN, folder / VALID, tokenizer.end, self.valid_fraction)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -51,8 +56,8 @@ class Corpus:
     def read(self, folder: Path) -> tuple[np.ndarray, np.ndarray]:
         """Training and validation tokens, memory-mapped from what `encode` wrote."""
         tokens = read_tokens(folder / TRAIN)
-        if self.valid:
-            train, valid = tokens, check_length(read_tokens(folder / VALID), self.valid)
+        if (folder / VALID).exists():
+            train, valid = tokens, check_length(read_tokens(folder / VALID), self.valid or self.files)
         else:
             split = math.floor(len(tokens) * (1 - self.valid_fraction))
             train, valid = tokens[:split], tokens[split:]
@@ -66,6 +71,9 @@ class Corpus:
             )
         return train, valid
 
+    def _pieces(self, files: tuple[str, ...]) -> Iterator[Piece]:
+        return Documents(files, self.columns, self.separator).pieces()
+
 
 def check_length(tokens: np.ndarray, files: Sequence[str]) -> np.ndarray:
     """Refuse a text without a next token to predict."""
@@ -74,11 +82,10 @@ def check_length(tokens: np.ndarray, files: Sequence[str]) -> np.ndarray:
     return tokens
 
 
-def _sample(files: Iterator[Path], columns: Sequence[str]) -> Iterator[str]:
+def _sample(pieces: Iterator[Piece]) -> Iterator[str]:
     left = SAMPLE
-    for file in files:
-        for piece in read_text(file, columns):
-            yield piece[:left]
-            left -= len(piece)
-            if left <= 0:
-                return
+    for piece in pieces:
+        yield piece.text[:left]
+        left -= len(piece.text)
+        if left <= 0:
+            return

@@ -80,7 +80,7 @@ class Dates:
     first_year: int = 1900
     last_year: int = 2099
     seed: int = 0
-    tokenizer: TokenizerConfig = Characters()
+    tokenizer: TokenizerConfig | None = Characters()  # None: that of the pre-trained model
 
     def __post_init__(self) -> None:
         at_least(1, train=self.train, valid=self.valid, test=self.test)

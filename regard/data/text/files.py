@@ -15,7 +15,7 @@ from typing import Any
 
 from regard.core.errors import ConfigError, UserError, did_you_mean, one_line
 from regard.data.decompress import compression_of, open_decompressed
-from regard.data.text.lines import read_lines, read_running_text
+from regard.data.text.lines import read_lines
 
 log = logging.getLogger(__name__)
 FORMATS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
@@ -80,20 +80,6 @@ def read_rows(path: Path, wanted: Fields, more: bool = False) -> Iterator[Row]:
             return _csv(path, wanted)
         case _:
             return _tsv(path, wanted, more)
-
-
-def read_text(path: Path, columns: Sequence[str] = ()) -> Iterator[str]:
-    """Running text in pieces, or the documents of a file of records."""
-    if holds_documents(path):
-        for row in read_rows(path, Fields.named(TEXT, columns)):
-            yield row.fields[0]
-    else:
-        yield from read_running_text(path)
-
-
-def holds_documents(path: Path) -> bool:
-    """Whether `read_text` yields separate documents, each of which ends with an end token."""
-    return file_format(path) != ".txt"
 
 
 def _tsv(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:

@@ -33,7 +33,8 @@ class LabelFiles:
     valid_fraction: float = 0.1  # of the training rows, if `valid` is not given
     columns: tuple[str, ...] = ()  # the names of the label and text columns, if they are not "label" and "text"
     max_length: int = 128  # tokens read of a text
-    tokenizer: TokenizerConfig | None = BPE(vocab=8000)  # None: that of the pretrained run
+    tokenizer: TokenizerConfig | None = BPE(vocab=8000)  # None: that of the pre-trained model
+    unlabelled: tuple[str, ...] = ()  # files or folders of texts to pre-train on, such as a .txt with one on each line
     trees: tuple[str, ...] = ()  # CoNLL-U files: the n-th tree belongs to the n-th row
     valid_trees: tuple[str, ...] = ()
 

@@ -4,6 +4,7 @@ import codecs
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from regard.core.errors import UserError
 from regard.data.decompress import open_decompressed
@@ -24,21 +25,30 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
 
 
-def read_running_text(path: Path) -> Iterator[str]:
-    """Pieces of bounded size; tokenising them one by one gives the tokens of the whole text."""
+class Piece(NamedTuple):
+    """A part of a text; tokenising the parts one by one gives the tokens of the whole."""
+
+    text: str
+    ends: bool  # whether the document ends with it
+
+
+def read_pieces(path: Path, separator: str = "") -> Iterator[Piece]:
+    """Plain text in pieces of bounded size; the file is a document, or what stands between two separators is."""
     held, warned = "", False
     for text in _decoded(path):
-        if cut := word_boundary(held):
-            yield held[:cut]
-            held = held[cut:]
-        elif len(held) > MAX_PIECE:
+        whole = len(held) - max(0, len(separator) - 1)  # what follows may be the beginning of a separator
+        cut = word_boundary(held[: max(0, whole)])
+        if not cut and whole > MAX_PIECE:
             if not warned:
                 log.warning("%s: no whitespace in %s characters; the text is cut there", path, f"{len(held):,}")
-            yield held
-            held, warned = "", True
-        held += text
-    if held:
-        yield held
+            cut, warned = whole, True
+        if cut:
+            yield Piece(held[:cut], ends=False)
+        held = held[cut:] + text
+        if separator:
+            *documents, held = held.split(separator)
+            yield from (Piece(document, ends=True) for document in documents)
+    yield Piece(held, ends=True)
 
 
 def word_boundary(text: str) -> int:

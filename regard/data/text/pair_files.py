@@ -21,7 +21,7 @@ class PairFiles:
     train: tuple[str, ...]  # two parallel files, or one file of pairs
     valid: tuple[str, ...]
     columns: tuple[str, ...] = ()  # the names of the source and target columns, if not "source" and "target"
-    tokenizer: TokenizerConfig = BPE(vocab=8000)
+    tokenizer: TokenizerConfig | None = BPE(vocab=8000)  # None: that of the pre-trained model
     trees: tuple[str, ...] = ()  # CoNLL-U files: the n-th tree belongs to the n-th source
     valid_trees: tuple[str, ...] = ()
 

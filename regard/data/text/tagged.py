@@ -36,7 +36,7 @@ class TaggedFiles:
     valid_fraction: float = 0.1  # of the training sentences, if `valid` is not given
     column: str = "upos"  # the label, in CoNLL-U files; in other files the label is in the last column
     max_length: int = 128  # tokens read of a sentence
-    tokenizer: TokenizerConfig | None = BPE(vocab=8000)  # None: that of the pretrained run
+    tokenizer: TokenizerConfig | None = BPE(vocab=8000)  # None: that of the pre-trained model
 
     def __post_init__(self) -> None:
         check_column(self.column)

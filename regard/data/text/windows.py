@@ -1,6 +1,10 @@
-"""Windows: running text cut into stretches of equal length, at different places in every epoch."""
+"""Windows: running text cut into stretches of equal length, at different places in every epoch.
 
-from collections.abc import Iterator
+Documents are packed into the windows one after the other, each behind the end token of the one before. Told that token,
+a batch says which document each position belongs to, so that attention can stay within it.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +19,29 @@ from regard.data.sampler import Sampler
 
 
 @dataclass(frozen=True)
+class Packing:
+    """Several documents in each row."""
+
+    document: Int[Tensor, "batch length"]  # the number of the document in the row
+    index: Int[Tensor, "batch length"]  # positions counted from the start of the document, or of the row
+
+    @staticmethod
+    def of(tokens: Int[Tensor, "batch length"], end: int) -> "Packing":
+        """An end token begins the next document: it is what an empty prompt is, and predicts the first word."""
+        begins = tokens == end
+        place = torch.arange(tokens.shape[1]).expand_as(tokens)
+        return Packing(begins.cumsum(1), place - torch.where(begins, place, 0).cummax(1).values)
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Packing":
+        return Packing(change(self.document), change(self.index))
+
+
+@dataclass(frozen=True)
 class WindowBatch(TensorBatch):
     tokens: Int[Tensor, "batch length"]
     answer: Int[Tensor, "batch length"]  # the next token at each position
     answer_valid: Bool[Tensor, "batch length"]  # False: padding
+    packing: Packing | None = None  # None: one text
 
     @property
     def rows(self) -> int:
@@ -32,15 +55,15 @@ class WindowBatch(TensorBatch):
 class Windows:
     """Training shuffles the windows; evaluation reads them in order, so that every token counts once.
 
-    A text shorter than `length` is one window.
+    A text shorter than `length` is one window. With the `end` token, documents in a window are told apart.
     """
 
     fixed_shape = True
 
-    def __init__(self, tokens: np.ndarray, length: int, batch: int, seed: int = 0):
+    def __init__(self, tokens: np.ndarray, length: int, batch: int, seed: int = 0, end: int | None = None):
         if len(tokens) < 2:
             raise UserError(f"a text of {len(tokens)} tokens is too short: there is no next token to predict")
-        self.tokens, self.batch_size, self.seed = tokens, batch, seed
+        self.tokens, self.batch_size, self.seed, self.end = tokens, batch, seed, end
         self.length = min(length, len(tokens) - 1)
         # One window fewer than would fit, so that each epoch can start at a different offset.
         count = max(1, (len(tokens) - 1) // self.length - 1)
@@ -69,4 +92,5 @@ class Windows:
             rows[row, : len(window)] = window
             sizes[row] = len(window) - 1
         filled = torch.from_numpy(rows)
-        return WindowBatch(filled[:, :-1], filled[:, 1:], torch.arange(self.length) < sizes[:, None])
+        packing = None if self.end is None else Packing.of(filled[:, :-1], self.end)
+        return WindowBatch(filled[:, :-1], filled[:, 1:], torch.arange(self.length) < sizes[:, None], packing)

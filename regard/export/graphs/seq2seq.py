@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from regard.core.errors import ConfigError
 from regard.export.graphs.base import SIZES, Graph, Input, tokens
 from regard.export.graphs.caches import GivenCache, carried_inputs, past_inputs, present_outputs
 from regard.export.graphs.language import cache_shape, carry_parts
@@ -44,6 +45,10 @@ class WritesTarget(nn.Module):
 
 
 def transformer_graphs(model: TransformerModel) -> list[Graph]:
+    if model.pointer is not None:
+        raise ConfigError(
+            "model.copy: a model that copies words of the source cannot be exported yet; train without it"
+        )
     (heads, size), layers = cache_shape(model.decoder), len(model.decoder.blocks)
     source = {"input_ids": tokens("batch", "source"), "attention_mask": tokens("batch", "source")}
     outputs = ["last_hidden_state", *present_outputs(layers, "encoder.")]

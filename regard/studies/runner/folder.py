@@ -8,7 +8,6 @@ logs/NAME-SEED.txt        what each run printed
 report.html, report.md, plots/
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,8 @@ from typing import Any
 
 from regard.core.config import from_dict, from_yaml, to_yaml
 from regard.core.errors import UserError
-from regard.core.files import open_no_follow, read_json, write_text
+from regard.core.files import read_json, write_text
+from regard.core.system import open_no_follow, try_lock
 from regard.tasks.plan import Plan
 
 STUDY = "study.json"
@@ -150,11 +150,9 @@ class StudyFolder:
 
     def _take_lock(self) -> None:
         lock = open_no_follow(self.path / ".lock", os.O_RDWR)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(lock):
             os.close(lock)
-            raise UserError(f"{self.path}: another process is running this study; wait for it or stop it") from None
+            raise UserError(f"{self.path}: another process is running this study; wait for it or stop it")
         self._lock = lock
 
     def _read(self) -> Mapping[str, Any]:

@@ -1,7 +1,6 @@
-"""Recipes for a text classifier: from scratch, and fine-tuned from a pre-trained encoder."""
+"""The recipes for a text classifier."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from regard.core.config import override
 from regard.data.text.labelled import LabelFiles
@@ -9,8 +8,8 @@ from regard.models import BERT, ClassifierHead
 from regard.parts import GELU, PreNorm, Sinusoid
 from regard.tasks.classify.ngram_model import Ngrams
 from regard.tasks.classify.task import Classify
+from regard.tasks.fill.recipe import masked_lm
 from regard.tasks.plan import Plan
-from regard.tasks.pretrained import load_encoder
 from regard.tasks.study_files import StudyFiles
 from regard.train import AdamW, Cosine, Training
 
@@ -41,16 +40,16 @@ def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
     )
 
 
-def finetuned(plan: Plan, init: Path) -> Plan:
-    """The plan of a classifier that starts from a pre-trained encoder: a lower learning rate and fewer epochs."""
-    pretrained, training = load_encoder(init), plan.training
+def pretrained_classifier(train: tuple[str, ...], valid: tuple[str, ...], unlabelled: tuple[str, ...]) -> Plan:
+    """The plan of a classifier that is pre-trained on unlabelled texts in the same run: a wider and deeper encoder."""
+    plan, encoder = classifier(train, valid), masked_lm(unlabelled).model
     assert isinstance(plan.data, LabelFiles)
+    assert isinstance(encoder, BERT)
     return replace(
         plan,
-        init=str(init),
-        data=replace(plan.data, tokenizer=None),
-        model=replace(pretrained.model, head=ClassifierHead(pooling="mean"), dropout=0.1),
-        training=replace(training, epochs=4, optimiser=AdamW(lr=5e-4, weight_decay=0.1)),
+        data=replace(plan.data, unlabelled=unlabelled),
+        model=replace(encoder, head=ClassifierHead(pooling="mean"), dropout=0.1),
+        training=replace(plan.training, epochs=4, min_steps=400, optimiser=AdamW(lr=5e-4, weight_decay=0.1)),
     )
 
 

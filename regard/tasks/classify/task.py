@@ -26,9 +26,10 @@ from regard.data.text.labelled import (
     read_row_trees,
 )
 from regard.data.trees.conllu import Parse
+from regard.interop.base_model import BaseModel
 from regard.models import BERT, ClassifierHead, Model, RNNClassifier
 from regard.parts.positions import Learned
-from regard.store import NGRAMS
+from regard.store import NGRAMS, RunFolder
 from regard.tasks.attention_maps import as_texts
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.classify.answers import text_scores
@@ -37,15 +38,15 @@ from regard.tasks.classify.baseline import tfidf_baseline
 from regard.tasks.classify.mixture import Mixture, fit_mixture
 from regard.tasks.classify.ngram_model import Ngrams, load_ngrams
 from regard.tasks.classify.ngram_part import NgramPart
+from regard.tasks.classify.pretraining import Pretraining, pretrain, read_texts
 from regard.tasks.classify.recording import record_label
 from regard.tasks.columns import training_columns
 from regard.tasks.labels import label_scores
-from regard.tasks.pretrained import Pretrained, read_pretrained
 from regard.tasks.recording import Recording, ViewInput
 from regard.tasks.token_cache import existing_tokenizer
 from regard.tasks.trees import Trees, check_trees, note_unused_trees, trees_of
 from regard.tasks.vocabulary import with_vocab
-from regard.text import Tokenizer
+from regard.text import Tokenizer, train_tokenizer
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Classify(Task):
     label_smoothing: float = 0.0
     token_dropout: float = 0.0  # fraction of the tokens that each training step does not show
     ngrams: Ngrams | None = None  # a linear model of n-grams beside the network; None: the network alone
+    pretraining: Pretraining = Pretraining()  # on masked words, where the data has unlabelled texts
     mixture: Mixture = Mixture()  # fitted on the validation texts when training ends
 
     data: ClassVar[tuple[type, ...]] = (LabelFiles,)
@@ -62,11 +64,15 @@ class Classify(Task):
     next_command: ClassVar[str] = "regard classify {} < LINES.txt"
     named: ClassVar[tuple[str, ...]] = ("classify", "label_probabilities", "attribute")
     eval_options: ClassVar[tuple[str, ...]] = ("trees", "columns")
+    finetune_epochs: ClassVar[float] = 4.0
 
     def __post_init__(self) -> None:
         share(label_smoothing=self.label_smoothing, token_dropout=self.token_dropout)
 
     def loss(self, model: nn.Module, batch: LabelledBatch) -> Loss:
+        return self.loss_and_logits(model, batch)[0]
+
+    def loss_and_logits(self, model: nn.Module, batch: LabelledBatch) -> tuple[Loss, Tensor]:
         shown = batch.valid
         if model.training and self.token_dropout:
             shown = shown & (torch.rand(shown.shape, device=shown.device) >= self.token_dropout)
@@ -74,7 +80,7 @@ class Classify(Task):
         logits = model(batch.tokens, shown, positions=batch.positions).float()
         smoothing = self.label_smoothing if model.training else 0.0
         total = F.cross_entropy(logits, batch.label, reduction="sum", label_smoothing=smoothing)
-        return Loss(total, torch.tensor(batch.rows))
+        return Loss(total, torch.tensor(batch.rows)), logits
 
     def loss_and_errors(self, model: nn.Module, batch: LabelledBatch) -> tuple[Loss, Loss]:
         logits, count = model(batch.tokens, batch.valid, positions=batch.positions).float(), torch.tensor(batch.rows)
@@ -94,11 +100,22 @@ class Classify(Task):
                 f"model: {type(model).__name__} predicts no label; choose BERT with the head ClassifierHead, "
                 "or RNNClassifier"
             )
+        if data.unlabelled and (plan.init is not None or not isinstance(model, BERT)):
+            other = "init" if plan.init is not None else f"model {type(model).__name__}"
+            raise ConfigError(f"data.unlabelled: pre-trains a BERT from the start; remove it, or {other}")
         check_trees(model, has_trees=bool(data.trees))
         train, valid = data.rows()
         trees = read_row_trees(data.trees, train), read_row_trees(data.valid_trees, valid)
         note_unused_trees(model, has_trees=bool(data.trees))
         yield self._prepared(plan, workspace, (train, valid), trees)
+
+    def start_from(self, base: BaseModel) -> tuple[Any, Model]:
+        if not isinstance(base.config, BERT):
+            raise ConfigError("; start from an encoder (BERT), such as `train fill` makes")
+        head = base.heads.get(ClassifierHead, ClassifierHead(pooling="mean"))
+        model = replace(base.config, head=head, dropout=0.1)
+        # What came from another library shall be able to return there, where no n-gram model stands beside it.
+        return (self if base.origin is None else replace(self, ngrams=None)), model
 
     def _prepared(
         self,
@@ -108,8 +125,8 @@ class Classify(Task):
         trees: tuple[list[Parse] | None, list[Parse] | None],
     ) -> Prepared:
         data, training, (train, valid) = plan.data, plan.training, rows
-        pretrained = read_pretrained(plan, workspace)
-        tokenizer = _tokenizer(data, pretrained, _texts(train), workspace)
+        texts = _texts(train) + (read_texts(data.unlabelled) if data.unlabelled else [])
+        tokenizer = existing_tokenizer(workspace) or train_tokenizer(data.tokenizer, texts)
         task = replace(self, labels=self.labels or labels_of(train), max_length=data.max_length, mixture=Mixture())
         encoded = [encode_rows(part, task.labels, tokenizer, data.max_length) for part in rows]
         token_trees = [
@@ -138,11 +155,20 @@ class Classify(Task):
             tokenizer=tokenizer,
             score=score,
             keep=lambda: part.fit(ngrams_file),
-            weights=pretrained.weights if pretrained else {},
+            weights=self._pretrained(plan, model, tokenizer, texts, workspace),
             baseline=lambda: tfidf_baseline(*map(_pairs, rows)),
             calibrate=calibrate,
             refit=lambda: part.refit(ngrams_file),
         )
+
+    def _pretrained(
+        self, plan: Settings, model: Model, tokenizer: Tokenizer, texts: Sequence[str], workspace: Workspace
+    ) -> Mapping[str, Tensor]:
+        """Weights to start from, where the data has unlabelled texts and no checkpoint is continued."""
+        started = workspace.resume and bool(RunFolder(workspace.out).checkpoints())
+        if started or not plan.data.unlabelled or not isinstance(model, BERT):
+            return {}
+        return pretrain(model, tokenizer, texts, plan, self.pretraining, workspace.ranks)
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
         return self.classify(run, inputs, **options)
@@ -221,17 +247,3 @@ def _texts(rows: Sequence[Row]) -> list[str]:
 
 def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return [(row.fields[0], row.fields[1]) for row in rows]
-
-
-def _tokenizer(
-    data: LabelFiles, pretrained: Pretrained | None, texts: Sequence[str], workspace: Workspace
-) -> Tokenizer:
-    if (existing := existing_tokenizer(workspace)) is not None:
-        return existing
-    if pretrained is not None and data.tokenizer is not None:
-        raise ConfigError(f"data.tokenizer: the model of {pretrained.path} has its own tokenizer; leave it out")
-    if pretrained is not None:
-        return pretrained.tokenizer
-    if data.tokenizer is None:
-        raise ConfigError("data.tokenizer: needs a kind, such as BPE, unless training starts from another run")
-    return data.tokenizer.train(texts)

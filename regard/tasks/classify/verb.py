@@ -21,7 +21,7 @@ def train_classify(
     train: tuple[Path, ...],
     valid: tuple[Path, ...] = (),
     columns: tuple[str, ...] = (),
-    init: Path | None = None,
+    unlabelled: tuple[Path, ...] = (),
     trees: tuple[Path, ...] = (),
     valid_trees: tuple[Path, ...] = (),
     changes: Changes = None,
@@ -38,21 +38,29 @@ def train_classify(
         Validation files of the same form; without them a tenth of the rows is held out.
     columns
         Names of the label and text columns, if they are not named label and text.
-    init
-        Fine-tune another run: one of `train fill` or of `train classify`, or a Hugging Face BERT.
+    unlabelled
+        Files or folders of texts without labels, one on each line or in each record, to pre-train on: a model of their
+        masked words, trained first (--task.pretraining.minutes 5), is where the classifier starts.
     trees
         CoNLL-U files with the dependency tree of each text, in the same order (for --model.position Tree).
     valid_trees
         The trees of the validation texts.
     """
-    from regard.tasks.classify.recipe import classifier, finetuned
+    from regard.tasks.classify.recipe import classifier, pretrained_classifier
 
+    if options.init is not None and unlabelled:
+        raise ConfigError("--init and --unlabelled: choose one of them; `train fill` pre-trains a run for --init")
     plan = classifier(strings(train), strings(valid))
-    settings = {**columns_setting(columns), **tree_settings(trees, valid_trees)}
-    if init is not None:
-        settings["init"] = str(init)
-        plan = plan if options.continues else finetuned(plan, init)
-    return options.train(plan, {**settings, **(changes or {})})
+    if unlabelled:
+        plan = pretrained_classifier(strings(train), strings(valid), strings(unlabelled))
+    settings = {**columns_setting(columns), **tree_settings(trees, valid_trees), **(changes or {})}
+    if options.continues or options.init is not None:
+        return options.train(plan, settings)
+    from regard.core.config import override
+    from regard.tasks.classify.sizing import fitted
+
+    plan, reasons = fitted(override(plan, columns_setting(columns)))
+    return options.train(plan, settings, reasons)
 
 
 def classify(run: Path, *images: Path, json: bool = False, words: bool = False, trees: tuple[Path, ...] = ()) -> int:

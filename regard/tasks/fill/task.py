@@ -16,6 +16,7 @@ from regard.core.machine import device_of
 from regard.data.text.corpus import Corpus
 from regard.data.text.masked import MaskedBatch, MaskedWindows
 from regard.data.trees.conllu import Parse
+from regard.interop.base_model import BaseModel
 from regard.models import BERT, MaskedLMHead, Model, NoHead
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.fill.baseline import unigram_baseline
@@ -61,6 +62,13 @@ class MaskedLM(Task):
         with token_cache(plan.data, workspace) as tokens:
             yield self._prepared(plan, tokens)
 
+    def start_from(self, base: BaseModel) -> tuple[Any, Model]:
+        if not isinstance(base.config, BERT):
+            raise ConfigError(", which reads no text in both directions; start from an encoder (BERT)")
+        if base.config.fills_masks:
+            return self, base.config
+        return self, replace(base.config, head=base.heads.get(MaskedLMHead, MaskedLMHead()))
+
     def _prepared(self, plan: Settings, tokens: TokenCache) -> Prepared:
         tokenizer, training, length = tokens.tokenizer, plan.training, plan.data.length
         task = replace(self, length=self.length or length)
@@ -98,7 +106,7 @@ class MaskedLM(Task):
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         """The same words are masked whenever the same text is evaluated."""
         length = window_length(run, self.length)
-        with encoded_files(run, files, options) as tokens:
+        with encoded_files(run, files, options) as (tokens, _):
             windows = MaskedWindows(tokens, length, self._tokenizer(run), self.fraction, ROWS)
             scores = masked_lm_scores(run.model, windows)
             count = sum(int(batch.chosen_valid.sum()) for batch in windows.once())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -12,12 +12,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core.batches import Loss
-from regard.core.errors import UserError, share
+from regard.core.errors import ConfigError, UserError, share
 from regard.data.images.image_cache import ImageFormat
 from regard.data.images.image_record import ImageRecord, image_name
 from regard.data.images.image_types import ImageError, ImageInput, Resize
 from regard.data.images.images import ImageBatch, ImageFiles, Normalisation
 from regard.data.trees.conllu import Parse
+from regard.interop.base_model import BaseModel
 from regard.models import Model, ViT
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.image.answers import image_probabilities
@@ -59,6 +60,13 @@ class ClassifyImages(Task):
         )
         total = (batch.weight * first + (1 - batch.weight) * mixed).sum()
         return Loss(total, torch.tensor(batch.rows))
+
+    def start_from(self, base: BaseModel) -> tuple[Any, Model]:
+        if not isinstance(base.config, ViT):
+            raise ConfigError(", which reads no images; start from a Vision Transformer (ViT)")
+        pixels = base.extra.get("pixels")
+        task = self if pixels is None else replace(self, mean=pixels["mean"], std=pixels["std"])
+        return task, replace(base.config, labels=0)
 
     def prepare(self, plan: Settings, workspace: Workspace) -> AbstractContextManager[Prepared]:
         return prepare_images(self, plan, workspace)

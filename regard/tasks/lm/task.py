@@ -1,14 +1,15 @@
 """Language modelling: predict each token from those before it."""
 
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from regard.core.batches import Loss
 from regard.core.errors import ConfigError, UserError, at_least
@@ -16,8 +17,12 @@ from regard.data.text.corpus import Corpus
 from regard.data.text.windows import WindowBatch, Windows
 from regard.data.trees.conllu import Parse
 from regard.decode import Sampling
+from regard.interop.base_model import BaseModel
 from regard.interop.chat import Messages
 from regard.models import GPT, RNNLM, Model
+from regard.parts.embed import MAX_BIGRAM_VOCAB
+from regard.parts.masks import SameDocument
+from regard.parts.positions import Positions
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.lm.baseline import ngram_baseline
 from regard.tasks.lm.generate import generate
@@ -31,12 +36,14 @@ from regard.tasks.vocabulary import with_vocab
 from regard.text import Tokenizer
 from regard.train import evaluate
 
+log = logging.getLogger(__name__)
 MAX_TOKENS = 200  # generated after a prompt
 
 
 @dataclass(frozen=True)
 class LanguageModel(Task):
     length: int | None = None  # tokens of a window in evaluation; None: as in training
+    join_documents: bool = False  # attention crosses from a document into the one before it in a window
 
     data: ClassVar[tuple[type, ...]] = (Corpus,)
     verb: ClassVar[str] = "lm"
@@ -48,10 +55,20 @@ class LanguageModel(Task):
         at_least(2, length=self.length)
 
     def loss(self, model: nn.Module, batch: WindowBatch) -> Loss:
-        logits = model(batch.tokens)
+        return self._loss(model, batch)[0]
+
+    def loss_and_logits(self, model: nn.Module, batch: WindowBatch) -> tuple[Loss, Tensor]:
+        loss, logits = self._loss(model, batch)
+        return loss, logits[batch.answer_valid]
+
+    def _loss(self, model: nn.Module, batch: WindowBatch) -> tuple[Loss, Tensor]:
+        if batch.packing is None:
+            logits = model(batch.tokens)
+        else:
+            logits = model(batch.tokens, SameDocument(batch.packing.document), Positions(batch.packing.index))
         answer = batch.answer.masked_fill(~batch.answer_valid, -100)
         total = F.cross_entropy(logits.flatten(0, 1).float(), answer.flatten(), ignore_index=-100, reduction="sum")
-        return Loss(total, batch.answer_valid.sum())
+        return Loss(total, batch.answer_valid.sum()), logits
 
     @contextmanager
     def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:
@@ -62,24 +79,39 @@ class LanguageModel(Task):
         with token_cache(plan.data, workspace) as tokens:
             yield self._prepared(plan, tokens)
 
+    def start_from(self, base: BaseModel) -> tuple[Any, Model]:
+        if not isinstance(base.config, GPT | RNNLM):
+            raise ConfigError(", which generates no text; start from a language model (GPT, RNNLM)")
+        return self, base.config
+
     def _prepared(self, plan: Settings, tokens: TokenCache) -> Prepared:
         tokenizer, valid, training = tokens.tokenizer, tokens.valid, plan.training
         task = replace(self, length=self.length or plan.data.length)
 
+        end = self._end(plan.model, tokenizer, tokens.train)
+        if end is not None:
+            log.info("documents are kept apart: attention stays within each (else --task.join_documents true)")
+
         def score(run: Run, loss: float) -> dict[str, float]:
-            return language_scores(loss, len(valid) - 1, count_characters(tokenizer, valid[1:]))
+            text = Counts.of(tokenizer, valid[1:])
+            return language_scores(loss, len(valid) - 1, text.characters, text.bytes)
 
         return Prepared(
             task=task,
-            model=with_vocab(plan.model, tokenizer),
-            train=Windows(tokens.train, plan.data.length, training.batch_size, training.seed),
-            valid=Windows(valid, task.length or plan.data.length, training.batch_size),
+            model=_with_bigrams(with_vocab(plan.model, tokenizer)),
+            train=Windows(tokens.train, plan.data.length, training.batch_size, training.seed, end),
+            valid=Windows(valid, task.length or plan.data.length, training.batch_size, end=end),
             tokenizer=tokenizer,
             score=score,
             keep=tokens.keep,
             sample=continuation_sample(tokenizer, valid, task.length or plan.data.length),
             baseline=lambda: ngram_baseline(tokens.train, valid, tokenizer.vocab),
         )
+
+    def _end(self, model: Model, tokenizer: Tokenizer, tokens: np.ndarray) -> int | None:
+        """The token that ends a document, where there are several that are kept apart; a recurrence joins them."""
+        apart = not self.join_documents and isinstance(model, GPT) and bool((tokens == tokenizer.end).any())
+        return tokenizer.end if apart else None
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
         """How each prompt continues."""
@@ -119,13 +151,14 @@ class LanguageModel(Task):
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         """One pass in windows that do not overlap: each token is predicted from those before it in its window."""
-        length = window_length(run, self.length)
-        with encoded_files(run, files, options) as tokens:
-            loss = evaluate(run.model, self, Windows(tokens, length, ROWS))
-            characters = count_characters(run.require_tokenizer("it reads no text"), tokens[1:])
-            count = len(tokens) - 1
-        protocol = f"windows of {length} tokens that do not overlap"
-        return {**language_scores(loss, count, characters), "tokens": count, "protocol": protocol}
+        length, tokenizer = window_length(run, self.length), run.require_tokenizer("it reads no text")
+        with encoded_files(run, files, options) as (tokens, size):
+            end = self._end(run.config, tokenizer, tokens)
+            loss = evaluate(run.model, self, Windows(tokens, length, ROWS, end=end))
+            count, first = len(tokens) - 1, Counts.of(tokenizer, tokens[:1]).bytes
+            scores = language_scores(loss, count, Counts.of(tokenizer, tokens[1:]).characters, size - first)
+        protocol = f"windows of {length} tokens that do not overlap" + ", documents apart" * (end is not None)
+        return {**scores, "tokens": count, "bytes": size - first, "protocol": protocol}
 
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
         return ViewForm("text", "a text to continue") if has_tokenizer and isinstance(config, GPT) else None
@@ -139,7 +172,15 @@ class LanguageModel(Task):
 
     @classmethod
     def adopt(cls, config: Model, extra: Mapping[str, Any]) -> "LanguageModel | None":
-        return cls() if isinstance(config, GPT | RNNLM) else None
+        """Models from elsewhere were trained across documents, and are scored so."""
+        return cls(join_documents=True) if isinstance(config, GPT | RNNLM) else None
+
+
+def _with_bigrams(model: Model) -> Model:
+    """Without a vector for each pair of tokens where these are too many, as of subwords."""
+    if not isinstance(model, GPT) or model.bigram is None or model.vocab <= MAX_BIGRAM_VOCAB:
+        return model
+    return replace(model, bigram=None)
 
 
 def usual_sampling(run: Run) -> Sampling:
@@ -147,15 +188,24 @@ def usual_sampling(run: Run) -> Sampling:
     return Sampling(**run.extra.get("sampling", {}))
 
 
-def language_scores(loss: float, tokens: int, characters: int) -> dict[str, float]:
-    """What papers report, from the mean loss of a token in nats."""
+def language_scores(loss: float, tokens: int, characters: int, size: int) -> dict[str, float]:
+    """What papers report, from the mean loss of a token in nats. Only the last two compare between tokenizers."""
+    bits = loss * tokens / math.log(2)
     return {
         "loss": loss,
         "perplexity": math.exp(min(loss, 700)),
-        "bits_per_character": loss * tokens / max(characters, 1) / math.log(2),
+        "bits_per_character": bits / max(characters, 1),
+        "bits_per_byte": bits / max(size, 1),
     }
 
 
-def count_characters(tokenizer: Tokenizer, tokens: np.ndarray) -> int:
-    """The characters that tokens stand for; one that the tokenizer does not know counts as a character."""
-    return len(tokenizer.decode([tokens.tolist()])[0]) + tokenizer.count_unknown(tokens)
+class Counts(NamedTuple):
+    """The length of the text that tokens stand for; one that the tokenizer does not know counts as a character."""
+
+    characters: int
+    bytes: int
+
+    @staticmethod
+    def of(tokenizer: Tokenizer, tokens: np.ndarray) -> "Counts":
+        [text], unknown = tokenizer.decode([tokens.tolist()]), tokenizer.count_unknown(tokens)
+        return Counts(len(text) + unknown, len(text.encode()) + unknown)

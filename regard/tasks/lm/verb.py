@@ -19,12 +19,21 @@ log = logging.getLogger(__name__)
 def train_lm(options: CorpusOptions, *, changes: Changes = None) -> int:
     """Train a language model on your own text, for `regard generate`.
 
+    Tokenizer, size of the model and dropout follow from the text and the minutes; the reasons are printed first.
     Any setting can be changed with a dotted option, such as --model.layers 4 or --data.tokenizer BPE;
     --show-settings prints them all.
     """
     from regard.tasks.lm.recipe import language_model
 
-    return options.train(language_model(options.files), changes)
+    plan = language_model(options.files)
+    if options.continues or options.init is not None:
+        return options.train(plan, changes)
+    from regard.core.config import override
+    from regard.tasks.lm.sizing import fitted
+
+    sources = {key: value for key, value in options.changes().items() if key in ("data.columns", "data.separator")}
+    plan, reasons = fitted(override(plan, sources), options.minutes, options.epochs)
+    return options.train(plan, changes, reasons)
 
 
 def generate(

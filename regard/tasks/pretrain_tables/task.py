@@ -34,6 +34,7 @@ class InContextTables(Task):
     verb: ClassVar[str] = "pretrain tables"
     next_command: ClassVar[str] = "regard fit TABLE.csv --target COLUMN --out runs/table --weights {}"
     named: ClassVar[tuple[str, ...]] = ("predict",)
+    reads_init: ClassVar[bool] = True
 
     def loss(self, model: nn.Module, batch: Any) -> Loss:
         return in_context_loss(model, batch, self.squared_error)

@@ -18,12 +18,18 @@ SCORED_ROWS = 128  # pairs scored together: each has logits over the vocabulary 
 
 def target_loss(model: nn.Module, batch: PairBatch, label_smoothing: float) -> Loss:
     """Cross-entropy of each target token, given its source and the tokens before it."""
-    losses = _token_losses(model, batch, label_smoothing)
+    losses, _ = _token_losses(model, batch, label_smoothing)
     return Loss(losses.sum(), batch.answer_valid.sum())
 
 
-def _token_losses(model: nn.Module, batch: PairBatch, label_smoothing: float = 0.0) -> Tensor:
-    """The loss of every target token in nats, (batch, target); zero at padding."""
+def target_loss_and_logits(model: nn.Module, batch: PairBatch, label_smoothing: float) -> tuple[Loss, Tensor]:
+    """The same, and the logits of each target token, (token, vocab)."""
+    losses, logits = _token_losses(model, batch, label_smoothing)
+    return Loss(losses.sum(), batch.answer_valid.sum()), logits[batch.answer_valid]
+
+
+def _token_losses(model: nn.Module, batch: PairBatch, label_smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+    """The loss of every target token in nats, (batch, target), zero at padding; and the logits of all."""
     positions = () if batch.positions is None else (batch.positions,)  # only some models take them
     logits = model(batch.source, batch.target, batch.source_valid, *positions)
     answer = batch.answer.masked_fill(~batch.answer_valid, -100)
@@ -34,7 +40,7 @@ def _token_losses(model: nn.Module, batch: PairBatch, label_smoothing: float = 0
         reduction="none",
         label_smoothing=label_smoothing,
     )
-    return losses.view_as(answer)
+    return losses.view_as(answer), logits
 
 
 def score_targets(
@@ -52,6 +58,6 @@ def score_targets(
     scores: list[float] = []
     with evaluation_mode(model), torch.inference_mode():
         for batch in batches.once():
-            losses = _token_losses(model, batch.to(device)).sum(1) / batch.answer_valid.sum(1).to(device)
+            losses = _token_losses(model, batch.to(device))[0].sum(1) / batch.answer_valid.sum(1).to(device)
             scores += (-losses).tolist()
     return scores

@@ -8,12 +8,13 @@ from typing import Any
 from regard.core.errors import ConfigError
 from regard.data.text.pairs import Pairs, source_trees
 from regard.data.trees.conllu import Parse
-from regard.models import FromSource
+from regard.interop.base_model import BaseModel
+from regard.models import FromSource, Model
 from regard.tasks.base import Prepared, Run, Scores, Settings, Task, Workspace
 from regard.tasks.seq2seq.sample import translation_sample
 from regard.tasks.token_cache import existing_tokenizer
 from regard.tasks.vocabulary import with_vocab
-from regard.text import Tokenizer
+from regard.text import Tokenizer, train_tokenizer
 
 TextPair = tuple[str, str]
 Row = tuple[list[int], list[int]]
@@ -35,9 +36,8 @@ def prepare_pairs(
 ) -> Prepared:
     check_reads_source(plan.model)
     pairs, training = texts.pairs, plan.training
-    tokenizer = existing_tokenizer(workspace) or plan.data.tokenizer.train(
-        text for pair in pairs["train"] for text in pair
-    )
+    texts_of_both = (text for pair in pairs["train"] for text in pair)
+    tokenizer = existing_tokenizer(workspace) or train_tokenizer(plan.data.tokenizer, texts_of_both)
     rows = {name: _encode(pairs[name], tokenizer, texts.max_length, name) for name in ("train", "valid")}
     trees = {name: source_trees(sources(pairs[name]), texts.trees.get(name), tokenizer) for name in rows}
     valid = Pairs(rows["valid"], tokenizer, training.batch_size, trees=trees["valid"])
@@ -58,6 +58,14 @@ def check_reads_source(model: Any) -> None:
         raise ConfigError(
             f"model: {type(model).__name__} does not read one text and write another; choose one of {known}"
         )
+
+
+def reads_source(base: BaseModel) -> Model:
+    """The config of a pre-trained model, which must read one text and write another."""
+    if not isinstance(base.config, FromSource):
+        known = ", ".join(kind.__name__ for kind in FromSource.__args__)
+        raise ConfigError(f", which does not read one text and write another; start from one of {known}")
+    return base.config
 
 
 def sources(pairs: Sequence[TextPair]) -> list[str]:

@@ -41,7 +41,7 @@ def _maps(run: Run, tokenizer: Tokenizer, text: str, target: str, heard: dict[st
     read, so_far, writes = (*source, END), (START, *written), (*written, END)
     maps = []
     for name, pattern in heard.items():
-        if ".cross" in name:
+        if ".cross" in name or name == "pointer":
             maps.append(AttentionMap(name, pattern, writes, read, "cross"))
         elif name.startswith("encoder"):
             maps.append(attention_map(name, pattern, read, read))

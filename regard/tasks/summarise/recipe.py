@@ -4,18 +4,18 @@ from dataclasses import replace
 
 from regard.data.text.pair_files import PairFiles
 from regard.models import Transformer
-from regard.parts import ReLU
+from regard.parts import Copy, ReLU
 from regard.tasks.plan import Plan
 from regard.tasks.study_files import StudyFiles
 from regard.tasks.summarise.task import Summarise
 from regard.train import AdamW, Cosine, Training
 
 
-def summariser(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
+def summariser(train: tuple[str, ...], valid: tuple[str, ...], copy: Copy | None = None) -> Plan:
     return Plan(
         data=PairFiles(train=train, valid=valid),
         task=Summarise(),
-        model=Transformer(width=192, layers=3, heads=4, feed=ReLU(hidden=512), dropout=0.2),
+        model=Transformer(width=192, layers=3, heads=4, feed=ReLU(hidden=512), dropout=0.2, copy=copy),
         training=Training(
             batch_size=64,
             epochs=20,

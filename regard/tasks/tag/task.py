@@ -18,6 +18,7 @@ from regard.data.text.pairs import pad
 from regard.data.text.tagged import TaggedFiles, TaggedSentence, read_tagged, tag_labels
 from regard.data.text.tagged_batches import TaggedBatch, TaggedTexts, encode_tagged, encode_words
 from regard.data.trees.conllu import Parse
+from regard.interop.base_model import BaseModel
 from regard.models import BERT, Model, TokenClassifierHead
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.columns import training_data
@@ -28,6 +29,7 @@ from regard.tasks.tag.scores import Tags, tag_scores
 from regard.tasks.tag.words import Sentence, words_of
 from regard.tasks.token_cache import existing_tokenizer
 from regard.tasks.vocabulary import with_vocab
+from regard.text import train_tokenizer
 
 ROWS = 64  # sentences in a batch
 
@@ -71,9 +73,8 @@ class Tag(Task):
         if not isinstance(model, BERT) or not isinstance(model.head, TokenClassifierHead):
             raise ConfigError(f"model: {type(model).__name__} labels no words; choose BERT with a TokenClassifierHead")
         train, valid = data.sentences()
-        if data.tokenizer is None:
-            raise ConfigError("data.tokenizer: needs a kind, such as BPE")
-        tokenizer = existing_tokenizer(workspace) or data.tokenizer.train(" ".join(one.words) for one in train)
+        texts = (" ".join(one.words) for one in train)
+        tokenizer = existing_tokenizer(workspace) or train_tokenizer(data.tokenizer, texts)
         task = replace(self, labels=self.labels or tag_labels(train), max_length=data.max_length)
         encoded = [
             encode_tagged(some, task.labels, tokenizer, task.max_length) for some in (train, task._known_only(valid))
@@ -88,6 +89,12 @@ class Tag(Task):
             score=lambda run, loss: task._scores(run, valid),
             baseline=lambda: frequent_tags(train, valid),
         )
+
+    def start_from(self, base: BaseModel) -> tuple[Any, Model]:
+        if not isinstance(base.config, BERT):
+            raise ConfigError("; start from an encoder (BERT), such as `train fill` makes")
+        head = base.heads.get(TokenClassifierHead, TokenClassifierHead())
+        return self, replace(base.config, head=head, dropout=0.1)
 
     def _known_only(self, sentences: Sequence[TaggedSentence]) -> list[TaggedSentence]:
         """Sentences with a label that never occurs in training have no validation loss; the scores count them."""

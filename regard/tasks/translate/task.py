@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 
 from regard.core.batches import Loss
 from regard.core.errors import ConfigError, UserError, at_least, share
@@ -16,13 +16,14 @@ from regard.data.text.pair_files import PairFiles, read_pair_trees, read_pairs
 from regard.data.text.pairs import PairBatch
 from regard.data.trees.conllu import Parse
 from regard.decode import Beam
+from regard.interop.base_model import BaseModel
 from regard.models import FromSource, Model
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.columns import training_columns
 from regard.tasks.recording import Recording, ViewInput
 from regard.tasks.seq2seq.alignment import align
-from regard.tasks.seq2seq.loss import score_targets, target_loss
-from regard.tasks.seq2seq.prepare import PairTexts, prepare_pairs
+from regard.tasks.seq2seq.loss import score_targets, target_loss, target_loss_and_logits
+from regard.tasks.seq2seq.prepare import PairTexts, prepare_pairs, reads_source
 from regard.tasks.seq2seq.recording import record_pair
 from regard.tasks.seq2seq.scores import exact_fraction, signatures, translation_scores
 from regard.tasks.seq2seq.writing import Written, write_targets
@@ -51,6 +52,9 @@ class Translate(Task):
     def loss(self, model: nn.Module, batch: PairBatch) -> Loss:
         return target_loss(model, batch, self.label_smoothing if model.training else 0.0)
 
+    def loss_and_logits(self, model: nn.Module, batch: PairBatch) -> tuple[Loss, Tensor]:
+        return target_loss_and_logits(model, batch, self.label_smoothing if model.training else 0.0)
+
     @contextmanager
     def prepare(self, plan: Settings, workspace: Workspace) -> Iterator[Prepared]:
         data = plan.data
@@ -71,6 +75,9 @@ class Translate(Task):
 
         ready = prepare_pairs(self, plan, workspace, PairTexts(pairs, trees=trees), score)
         yield replace(ready, baseline=lambda: word_for_word(pairs["train"], measured))
+
+    def start_from(self, base: BaseModel) -> tuple[Any, Model]:
+        return self, reads_source(base)
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
         return self.translate(run, inputs, **options)

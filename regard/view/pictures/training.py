@@ -1,11 +1,11 @@
 """Training curves: the logged metrics of a run, thinned to what a screen can show."""
 
-import fcntl
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from regard.core.system import CLOSE_ON_EXEC, NO_FOLLOW, try_lock
 from regard.store import is_final, read_metrics
 
 MAX_POINTS = 1000  # of a curve
@@ -48,15 +48,12 @@ def thin(points: Sequence[Point], max_points: int = MAX_POINTS) -> list[Point]:
 def is_running(path: Path) -> bool:
     """Whether a process holds the lock of the run folder; the lock is released at once."""
     try:
-        lock = os.open(path / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        lock = os.open(path / ".lock", os.O_RDONLY | NO_FOLLOW | CLOSE_ON_EXEC)
     except OSError:
         return False
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not try_lock(lock, shared=True)
     except OSError:
         return False
     finally:
         os.close(lock)
-    return False
