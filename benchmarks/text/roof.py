@@ -11,7 +11,6 @@ take turns within a round, and the figure is the median of the rounds. Peers tha
 
 import argparse
 import json
-import os
 import signal
 import statistics
 import subprocess
@@ -122,5 +121,4 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_WAIT_POLICY", "active")  # nobody else computes: waiting threads may spin
     main()

@@ -43,12 +43,11 @@ def regard_jobs(precision: str, folder: Path) -> dict[str, Job]:
     import torch
 
     import regard
-    from regard.decode import write
-    from regard.parts.linear import pack
+    from regard.decode import accelerate, write
 
     run = regard.load(folder / "run")
     model: Any = run.model
-    pack(model, precision)
+    accelerate(model, precision, wait=True)
     big = torch.zeros(2**28 // 4)
 
     def writing(rows: int) -> None:

@@ -1,6 +1,8 @@
 """The machine: threads, precision, devices, repeatable random numbers, and the command that is running."""
 
+import functools
 import hashlib
+import itertools
 import os
 import shlex
 import shutil
@@ -18,11 +20,14 @@ COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("COMMAND", default=None
 
 
 def choose_wait_policy() -> None:
-    """Keep OpenMP threads from spinning at barriers; must run before torch is imported.
+    """Let OpenMP threads that wait at a barrier sleep after some microseconds; must run before torch is imported.
 
-    With one busy neighbour a training step was four times slower when threads spin. The user's own setting wins.
+    With one busy neighbour a training step was four times slower when threads spin until they are needed. Where they
+    sleep at once, a step that writes one token, with its many short barriers, is four times slower on an idle machine.
+    The user's own settings win.
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if os.environ.setdefault("OMP_WAIT_POLICY", "passive").lower() == "passive":
+        os.environ.setdefault("GOMP_SPINCOUNT", "300")
 
 
 def usable_cores() -> int:
@@ -47,6 +52,20 @@ def has_fast_bfloat16(device: str = "cpu") -> bool:
     if device.startswith("cuda"):
         return bool(torch.cuda.is_bf16_supported())
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+@functools.cache
+def mkl_is_slow() -> bool:
+    """Whether torch multiplies in float32 faster with oneDNN than with MKL, which is made for Intel's processors."""
+    import torch
+
+    if not (torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()):
+        return False
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            return any("AuthenticAMD" in line for line in itertools.islice(file, 8))
+    except OSError:
+        return False
 
 
 def compiler() -> str | None:

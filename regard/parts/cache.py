@@ -46,6 +46,18 @@ class KVCache:
         self.length = end
         return self.stored()
 
+    def extend(self) -> tuple[Tensor, Tensor]:
+        """Room for one more token: keys and values, (rows, tokens, heads, size), the last of them to be filled."""
+        assert self._keys is not None, "nothing has been stored yet"
+        assert self._values is not None
+        if self.length == self.capacity:
+            keys, values = self.stored()
+            self.capacity *= 2
+            self._keys = KVBuffer(keys, self.capacity, self._keys, self.length)
+            self._values = KVBuffer(values, self.capacity, self._values, self.length)
+        self.length += 1
+        return self._keys.room(self.length), self._values.room(self.length)
+
     def stored(self) -> tuple[Tensor, Tensor]:
         assert self._keys is not None, "nothing has been stored yet"
         assert self._values is not None
@@ -98,8 +110,11 @@ class KVBuffer:
     def put(self, new: Tensor, start: int, end: int) -> None:
         self._room[: self.rows, start:end] = new.transpose(1, 2)
 
+    def room(self, length: int) -> Tensor:
+        return self._room[: self.rows, :length]
+
     def upto(self, length: int) -> Tensor:
-        return self._room[: self.rows, :length].transpose(1, 2)
+        return self.room(length).transpose(1, 2)
 
     def select(self, rows: Tensor, length: int) -> None:
         if self._room.requires_grad:  # gradients flow through a copy only

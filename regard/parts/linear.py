@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.parts.packed import PackedMatrix, check_precision, pack_matrix
+from regard.parts.packed import PackedMatrix, check_precision, multiply, pack_matrix
 
 WORTH_PACKING = 2**17  # numbers in a matrix: smaller ones are quicker as they are
 
@@ -23,7 +22,7 @@ class Packable:
     def multiply(self, x: Tensor, bias: Tensor | None) -> Tensor:
         packed = self.packed
         if packed is None or torch.is_grad_enabled() or x.numel() > packed.max_rows * x.shape[-1]:
-            return F.linear(x, self.matrix(), bias)
+            return multiply(x, self.matrix(), bias)
         return packed.multiply(x, bias)
 
 

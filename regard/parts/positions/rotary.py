@@ -42,6 +42,11 @@ class RotaryEncoding(PositionEncoding):
         cos, sin = self._angles(x, positions)
         size = cos.shape[-1]
         if size == x.shape[-1]:
+            if torch.compiler.is_compiling():  # halves are runs of memory, and what is rolled is not
+                first, second = x.chunk(2, -1)
+                half = size // 2
+                cos, sin = cos[..., :half], sin[..., half:]
+                return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
             return x * cos + x.roll(size // 2, -1) * sin
         turned, rest = x[..., :size], x[..., size:]
         return torch.cat([turned * cos + turned.roll(size // 2, -1) * sin, rest], -1)

@@ -48,7 +48,7 @@ def generate(
     repetition_penalty: float | None = None,
     stop: tuple[str, ...] = (),
     seed: int | None = None,
-    precision: str = "float32",
+    precision: str = "auto",
     chat: bool = False,
     plain: bool = False,
 ) -> None:
@@ -79,23 +79,22 @@ def generate(
         The same seed generates the same text.
     precision
         Of the weights while writing: float32, bfloat16 or int8. Fewer bytes are read faster from memory; int8 changes
-        some words.
+        some words. auto: bfloat16 for weights that were stored in it, where the processor is made for it.
     chat
         The prompt is a message to a chat model, which answers it; see `regard chat`.
     plain
         Names of special tokens in the prompt, such as <|im_end|>, are read as text: for prompts of strangers.
     """
-    from regard.decode import Sampling
-    from regard.parts.linear import pack
-    from regard.parts.packed import check_precision
+    from regard.decode import Sampling, accelerate
+    from regard.decode.accelerate import check_choice
     from regard.tasks.run import load_run
 
     drawn = {"top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
     drawn |= {"temperature": temperature, "repetition_penalty": repetition_penalty}
     Sampling(**_chosen(drawn))  # a wrong value is refused before the model is read
-    check_precision(precision)
+    check_choice(precision)
     loaded = load_run(run)
-    pack(loaded.model, precision)
+    accelerate(loaded.model, precision)
     if plain and loaded.tokenizer is not None:
         loaded = replace(loaded, tokenizer=loaded.tokenizer.plain())
     sampling = _sampling(loaded, drawn)
@@ -108,7 +107,9 @@ def generate(
     _put(pieces)
 
 
-def chat(run: Path, *, system: str = "", max_tokens: int = 500, temperature: float | None = None) -> None:
+def chat(
+    run: Path, *, system: str = "", max_tokens: int = 500, temperature: float | None = None, precision: str = "auto"
+) -> None:
     """Talk with a model that has a chat template: each line of standard input is a message.
 
     Parameters
@@ -121,11 +122,17 @@ def chat(run: Path, *, system: str = "", max_tokens: int = 500, temperature: flo
         Maximum number of tokens of an answer.
     temperature
         Below 1 more certain, above 1 more varied; 0 always takes the most probable token. Default: as the folder says.
+    precision
+        Of the weights while writing, as of `regard generate`: auto, float32, bfloat16 or int8.
     """
+    from regard.decode import accelerate
+    from regard.decode.accelerate import check_choice
     from regard.tasks.inputs import lines_as_they_come
     from regard.tasks.run import load_run
 
+    check_choice(precision)
     loaded = load_run(run)
+    accelerate(loaded.model, precision)
     sampling = _sampling(loaded, {"temperature": temperature})
     messages = [{"role": "system", "content": system}] if system else []
     for line in lines_as_they_come():

@@ -1,0 +1,92 @@
+"""Compiled steps that outlive the process: one file for each shape of a block, precision and machine.
+
+A file is a shared library, made by this user on this machine for exactly this version of torch; where anything of
+that differs, it has another name.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.core.config import to_dict
+from regard.core.files import write_text
+from regard.core.machine import compiler
+from regard.core.version import VERSION
+from regard.models.gpt import LeftToRight
+
+A_WHILE = 600.0  # seconds: a process that has not said anything by then has been killed
+FAILED = ".failed"  # ends the name of the file that says why a step could not be compiled
+VARIABLE = "REGARD_CACHE"  # a folder; `off`: nothing is compiled for decoding
+NOT_OF_A_BLOCK = ("layers", "vocab", "dropout", "init", "tied", "embed_scale", "logit_scale", "logit_bias", "bigram")
+
+
+def folder() -> Path | None:
+    """Where compiled steps are kept; None where they should not be."""
+    named = os.environ.get(VARIABLE)
+    if named == "off":
+        return None
+    general = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return (Path(named).expanduser() if named else general / "regard") / "steps"
+
+
+def path_of(config: LeftToRight, kind: int, precision: str, steps: Path) -> Path:
+    settings = {name: value for name, value in to_dict(config).items() if name not in NOT_OF_A_BLOCK}
+    threads = torch.get_num_threads()
+    words = [settings, kind, precision, VERSION, torch.__version__, threads, _processor()]
+    digest = hashlib.sha256(json.dumps(words, sort_keys=True, default=str).encode()).hexdigest()
+    return steps / f"{digest[:32]}.pt2"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    known = [line for line in lines if line.startswith(("model name", "flags"))][:2]
+    return " ".join([platform.machine(), platform.processor(), *known])
+
+
+def is_mine(path: Path) -> bool:
+    """Whether nobody else could have written this file: it holds code."""
+    status = path.stat()
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
+
+
+def load(path: Path) -> Any | None:
+    if not path.exists() or not is_mine(path) or not is_mine(path.parent):
+        return None
+    return open_package(path)
+
+
+def open_package(path: Path) -> Any:
+    """What the compiler has made, without importing the compiler."""
+    return torch._C._aoti.AOTIModelPackageLoader(str(path), "model", False, 1, -1)
+
+
+def start_compiling(config: LeftToRight, kind: int, precision: str, path: Path) -> "subprocess.Popen[bytes] | None":
+    """A process that makes the file, and goes on when this one ends.
+
+    None where there is no compiler, where another process is at it, or where it was tried before in vain.
+    """
+    failed = path.with_suffix(FAILED)
+    if compiler() is None or (
+        failed.exists() and (failed.stat().st_size or time.time() - failed.stat().st_mtime < A_WHILE)
+    ):
+        return None
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    settings = path.with_suffix(".json")
+    write_text(settings, json.dumps(to_dict(config)))
+    words = [sys.executable, "-m", "regard.decode.one_token.compile", str(settings), str(kind), precision, str(path)]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads()), "OMP_WAIT_POLICY": "passive"}
+    with failed.open("wb") as errors:  # removed by the process when it has succeeded
+        return subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, env=environment, start_new_session=True
+        )

@@ -1,0 +1,203 @@
+"""The compiled step of a block gives what the block gives, for one token at a time; nothing else changes."""
+
+import os
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.core.errors import ConfigError
+from regard.core.machine import compiler
+from regard.decode import accelerate, write
+from regard.decode.accelerate import usual_precision
+from regard.decode.one_token import attach, compile_steps, library
+from regard.decode.one_token.step import BlockStep, both, kind_of, position_of
+from regard.decode.one_token.streamed import KINDS, stream, tensors_of
+from regard.models import GPT
+from regard.models.gpt import GPTModel
+from regard.parts import Experts, GeGLU, LayerNorm, LoRA, RMSNorm, Rotary, SquaredReLU, SwiGLU, listen
+from regard.parts.linear import Linear
+from regard.parts.packed import BFloat16, Int8
+from tests.models.samples import VOCAB, every_variation, name_of_model, needs_tree
+
+SMALL = GPT(vocab=VOCAB, width=32, layers=3, heads=4, kv_heads=2, norm=RMSNorm(), feed=SwiGLU(64), bias=False)
+PROMPT = torch.tensor([[1, 5, 3, 7]])
+
+
+def trained(config: GPT) -> GPTModel:
+    """A model whose norms and biases are no longer where they start."""
+    model = config.build().eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn_like(weight), alpha=0.1)
+    return model
+
+
+@pytest.mark.parametrize("precision", KINDS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_streamed_product_is_that_of_the_rounded_weights(precision: str, bias: bool):
+    layer = Linear(64, 24, bias=bias)
+    x = torch.randn(1, 1, 64)
+    rounded = {
+        "float32": layer.weight,
+        "bfloat16": layer.weight.bfloat16().float(),
+        "int8": Int8(layer.weight.detach()).matrix.float() * Int8(layer.weight.detach()).scales.float()[:, None],
+    }[precision]
+    expected = torch.nn.functional.linear(x, rounded, layer.bias)
+    torch.testing.assert_close(KINDS[precision](layer)(x), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_tensors_have_the_same_names_before_and_after_streaming():
+    model = trained(SMALL)
+    whole = both(model.decoder.blocks[0], position_of(model, 0))
+    before = tensors_of(whole, "int8")
+    stream(whole, "int8")
+    after = tensors_of(whole, "int8")
+    assert list(before) == list(after)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+DECODERS = [
+    config
+    for config in every_variation(lambda kind: kind is GPT)
+    if not needs_tree(config) and not isinstance(config.feed, Experts)
+]
+
+
+@pytest.mark.parametrize("config", DECODERS, ids=name_of_model)
+@torch.no_grad()
+def test_the_step_of_a_block_is_the_block(config: GPT):
+    """Every attention, position, norm, feed-forward and wiring, uncompiled."""
+    model = trained(config)
+    tokens = torch.randint(VOCAB, (1, 9))
+    state = model.init_state()
+    model.step(tokens[:, :8], state)
+    read: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+    hooks = [
+        block.register_forward_hook(lambda _, inputs, output, layer=layer: read.update({layer: (inputs[0], output)}))
+        for layer, block in enumerate(model.decoder.blocks)
+    ]
+    rooms = [tuple(each.clone() for each in deepcopy(layer).extend()) for layer in state.layers]
+    model.step(tokens[:, 8:], state)
+    for hook in hooks:
+        hook.remove()
+    for layer, block in enumerate(model.decoder.blocks):
+        step = BlockStep(deepcopy(block), position_of(model, layer), "float32")
+        weights = list(tensors_of(step.both, "float32").values())
+        x, expected = read[layer]
+        output = step(x, torch.tensor([[8]]), *rooms[layer], weights)
+        torch.testing.assert_close(output, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_layers_of_one_kind_share_a_compilation():
+    plain = replace(SMALL, layers=4)
+    assert [kind_of(plain, layer) for layer in range(4)] == [0, 0, 0, 0]
+    assert [kind_of(replace(plain, alternate_position=Rotary(500.0)), layer) for layer in range(4)] == [0, 1, 0, 1]
+    assert [kind_of(replace(plain, normed_input=True), layer) for layer in range(4)] == [0, 1, 1, 1]
+
+
+needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C++ compiler")
+
+
+@pytest.fixture
+def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(library.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(attach, "WORTH_COMPILING", 1)
+    return tmp_path / "steps"
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("config", "precision"),
+    [
+        pytest.param(SMALL, "int8", id="like Llama"),
+        pytest.param(
+            replace(SMALL, norm=LayerNorm(), feed=SquaredReLU(), kv_heads=None, query_norm=RMSNorm(), bias=True),
+            "bfloat16",
+            id="like the recipe",
+        ),
+    ],
+)
+def test_compiled_it_writes_the_same(config: GPT, precision: str, steps: Path):
+    model = trained(config)
+    plain = deepcopy(model)
+    with torch.no_grad():  # weights that lose nothing by fewer bits
+        for part in [*model.modules(), *plain.modules()]:
+            if isinstance(part, Linear):
+                if precision == "int8":
+                    packed = Int8(part.weight)
+                    part.weight.copy_(packed.matrix.float() * packed.scales.float()[:, None])
+                part.weight.copy_(part.weight.bfloat16().float())
+    expected = write(plain, plain.init_state(), PROMPT, None, 40)
+    assert compile_steps(model, precision, wait=True), [f.read_text() for f in steps.glob("*.failed")]
+    assert write(model, model.init_state(), PROMPT, None, 40) == expected
+    assert write(model, model.init_state(2), PROMPT, None, 40) == expected  # the cache grows
+    both_rows = write(model, model.init_state(), PROMPT.expand(2, -1), None, 40)
+    assert both_rows == [*expected, *expected]  # two texts at once are not what was compiled
+    with listen(model) as heard:
+        assert write(model, model.init_state(), PROMPT, None, 3) == [expected[0][:3]]
+    assert heard.whole("decoder.0.attend.pattern").shape[-1] == 6
+    other = trained(config)
+    assert compile_steps(other, precision)  # the same file, at once
+    assert [file.suffix for file in steps.iterdir()] == [".pt2"]
+    os.chmod(next(steps.iterdir()), 0o666)
+    assert not compile_steps(trained(config), precision)  # somebody else may have written it
+
+
+@needs_compiler
+def test_a_step_that_cannot_be_compiled_changes_nothing(steps: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CXX", "false")
+    model = trained(SMALL)
+    expected = write(model, model.init_state(), PROMPT, None, 5)
+    assert not compile_steps(model, "float32", wait=True)
+    assert [file.suffix for file in sorted(steps.iterdir())] == [".failed", ".json"]
+    assert write(model, model.init_state(), PROMPT, None, 5) == expected
+    assert library.start_compiling(model.config, 0, "float32", next(steps.glob("*.json"))) is None  # not tried again
+
+
+def test_a_text_that_has_begun_is_written_as_it_began(steps: Path, monkeypatch: pytest.MonkeyPatch):
+    """The file appears in the middle of a text: the next one is written by it."""
+    calls: list[bool] = []
+    monkeypatch.setattr(library, "start_compiling", lambda *_: type("Process", (), {"wait": lambda _: None})())
+    monkeypatch.setattr(attach.Steps, "attach", lambda self: bool(calls.append(True)))
+    model = trained(SMALL)
+    compile_steps(model, "float32")
+    state = model.init_state()
+    with torch.inference_mode():
+        model.step(PROMPT, state)
+        assert len(calls) == 1  # before it was known that nothing is there
+        path = library.path_of(model.config, 0, "float32", steps)
+        steps.mkdir()
+        path.touch()
+        model.step(PROMPT[:, :1], state)
+        assert len(calls) == 1
+        model.step(PROMPT, model.init_state())
+    assert len(calls) > 1
+
+
+def test_small_models_and_other_models_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(library.VARIABLE, str(tmp_path))
+    assert not compile_steps(trained(SMALL), "float32", wait=True)
+    assert not compile_steps(Linear(512, 512), "float32", wait=True)
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_adapter_is_not_compiled_away():
+    layer = Linear(8, 8)
+    layer.adapter = LoRA(rank=2).build(8, 8)
+    with pytest.raises(ConfigError, match="merge the adapter"):
+        tensors_of(torch.nn.ModuleDict({"block": layer}), "float32")
+
+
+def test_the_usual_precision_is_that_of_the_weights():
+    model = trained(replace(SMALL, feed=GeGLU(64)))
+    assert usual_precision(model) == "float32"
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(weight.bfloat16())
+    fast = BFloat16(torch.zeros(8, 8)).fast
+    assert accelerate(model) == ("bfloat16" if fast else "float32")
+    with pytest.raises(ConfigError, match="did you mean 'int8'"):
+        accelerate(model, "int9")
