@@ -27,7 +27,7 @@ def choose_wait_policy() -> None:
     The user's own settings win.
     """
     if os.environ.setdefault("OMP_WAIT_POLICY", "passive").lower() == "passive":
-        os.environ.setdefault("GOMP_SPINCOUNT", "300")
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def usable_cores() -> int:

@@ -68,13 +68,6 @@ class Context:
 class Block(BlockParts):
     """One signature for every way of wiring a block (`regard.parts.wiring`), and what its branches give."""
 
-    compiled: Callable[[States, Context], States | None] | None = None  # a faster form, for the inputs that it takes
-
-    def run(self, x: States, context: Context) -> States:
-        """`forward`, by the compiled form where that takes these inputs."""
-        output = None if self.compiled is None else self.compiled(x, context)
-        return self(x, context) if output is None else output
-
     def forward(self, x: States, context: Context = Context()) -> States:
         raise NotImplementedError("abstract: how the branches join the residual stream")
 
@@ -115,6 +108,9 @@ class NoResidualBlock(Block):
         return x if self.feed is None else self.fed(self.feed, self.feed_norm(x))
 
 
+CompiledBlocks = Callable[[States, Mask | None, Positions | None, Cache | None], States | None]
+
+
 def share_weights(source: nn.Module, other: nn.Module) -> None:
     """Make two modules of the same shape one in their weights; each keeps its own taps."""
     for path, module in source.named_modules():
@@ -127,6 +123,7 @@ class Stack(nn.Module):
     """Blocks in a row, named by their numbers, with the position encoding that they share and a final norm."""
 
     __call__: Callable[..., Tensor]
+    compiled: CompiledBlocks | None = None  # a faster form of the blocks, for the inputs that it takes
 
     def __init__(
         self,
@@ -160,7 +157,13 @@ class Stack(nn.Module):
         cache: Cache | None = None,
     ) -> States:
         """`x` already carries what the position encoding adds to it: a model may norm or extend it in between."""
-        context = Context(mask, self.position, positions, memory, memory_mask)
+        through = None if self.compiled is None or memory is not None else self.compiled(x, mask, positions, cache)
+        if through is None:
+            through = self._through_blocks(x, Context(mask, self.position, positions, memory, memory_mask), cache)
+        output: Tensor = self.norm(through)
+        return output
+
+    def _through_blocks(self, x: States, context: Context, cache: Cache | None) -> States:
         embedding = x
         for layer, block in enumerate(self.blocks):
             if self.embedding_skip is not None:
@@ -170,6 +173,5 @@ class Stack(nn.Module):
                 context = replace(context, position=turned)
             if cache is not None:
                 context = replace(context, cache=cache.layers[layer], memory_cache=cache.memory[layer])
-            x = block.run(x, context)
-        output: Tensor = self.norm(x)
-        return output
+            x = block(x, context)
+        return x

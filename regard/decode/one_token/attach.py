@@ -11,12 +11,14 @@ from torch import nn
 from regard.core.errors import ConfigError
 from regard.core.shapes import States
 from regard.decode.one_token import library
-from regard.decode.one_token.layer import CompiledLayer
+from regard.decode.one_token.layers import CompiledLayers
 from regard.decode.one_token.step import both, kind_of, position_of
 from regard.decode.one_token.streamed import tensors_of
 from regard.models.gpt import GPTModel
-from regard.parts.blocks import Context
+from regard.parts.cache import Cache
 from regard.parts.experts import Experts
+from regard.parts.masks import Mask
+from regard.parts.positions import Positions
 
 WORTH_COMPILING = 2**22  # parameters: smaller models are fast as they are
 
@@ -69,27 +71,26 @@ class Steps:
                 return
             self.processes.append(process)
         log.info("note: compiling the model for this machine, in the background; the next text is written faster")
-        for block in self.model.decoder.blocks:
-            block.compiled = self.not_yet
+        self.model.decoder.compiled = self.not_yet
 
     def attach(self) -> bool:
         packages: dict[int, Any] = {kind: library.load(path) for kind, path in self.paths.items()}
         if not all(packages.values()):
             return False
+        stack, layers = self.model.decoder, range(len(self.kinds))
+        whole = (both(stack.blocks[layer], position_of(self.model, layer)) for layer in layers)
         try:
-            for layer, block in enumerate(self.model.decoder.blocks):
-                tensors = tensors_of(both(block, position_of(self.model, layer)), self.precision)
-                block.compiled = CompiledLayer(packages[self.kinds[layer]], block, list(tensors.values()))
+            weights = [list(tensors_of(each, self.precision).values()) for each in whole]
         except ConfigError as error:  # an adapter
             log.info("note: %s", error)
-            for block in self.model.decoder.blocks:
-                block.compiled = None
+            stack.compiled = None
+            return False
+        stack.compiled = CompiledLayers(stack, [packages[self.kinds[layer]] for layer in layers], weights)
         self.attached = True
         return True
 
-    def not_yet(self, x: States, context: Context) -> States | None:
+    def not_yet(self, x: States, mask: Mask | None, positions: Positions | None, cache: Cache | None) -> States | None:
         """In the place of the steps until they are there. A text that has begun is written to its end as it began."""
-        cache = context.cache
         if cache is not None and not cache.length and all(path.exists() for path in self.paths.values()):
             self.attach()
         return None
