@@ -9,6 +9,9 @@ ROOT = Path(__file__).parents[1]
 NOT_YET = "Not measured yet."
 
 
+BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}  # of a weight
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
@@ -94,6 +97,24 @@ def beside_generate() -> str:
         at_once = [f"{took:.1f} s ({key.split('_')[1]} at once)" for key, took in theirs]
         rows.append((name, f"{ours[1]:.1f} s", ", ".join(at_once), results[way]["times"]))
     return table(("", "regard", "`generate`", "ratio, against its fastest"), rows)
+
+
+def roof() -> str:
+    """Tokens a second beside other programs, and the share of the memory bandwidth that one text takes."""
+    path = "benchmarks/text/results/roof.json"
+    if not (ROOT / path).exists():
+        return NOT_YET
+    results = read(path)
+    bandwidth = results["stream"]["bytes_a_second"]
+    rows = []
+    for name, one in results["one"].items():
+        kind, precision = name.split()
+        cells = [results[job].get(name) for job in ("eight", "prompt")]
+        others = [f"{cell['tokens_a_second']:,.0f}" if cell else "–" for cell in cells]
+        share = one["tokens_a_second"] * results["parameters"] * BYTES[precision] / bandwidth
+        called = "**regard**" if kind == "regard" else kind
+        rows.append((f"{called} {precision}", f"{one['tokens_a_second']:.0f}", f"{share:.0%}", *others))
+    return table(("", "one text", "of the bandwidth", "eight texts", "prompt of 1,024"), rows)
 
 
 def beams() -> str:
@@ -202,6 +223,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "cost": cost,
     "longest": longest,
     "beams": beams,
+    "roof": roof,
     "cache": cache,
     "beside generate": beside_generate,
     "summaries": summaries,

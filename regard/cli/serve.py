@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from regard.cli.app import app
@@ -25,6 +26,7 @@ def serve(
     time_limit: float = 600.0,
     grace: float = 30.0,
     log_contents: bool = False,
+    precision: str = "auto",
 ) -> None:
     """Serve models over HTTP: OpenAI's routes for language models, and routes for every other task.
 
@@ -61,16 +63,21 @@ def serve(
         Seconds for running requests to finish after SIGTERM or Ctrl-C.
     log_contents
         Write the bodies of requests into the log too.
+    precision
+        Of the weights of language models: auto, float32, bfloat16 or int8, as of `regard generate`.
     """
     from regard.core.extras import require
 
     require("serve", "regard serve")
+    from regard.decode.accelerate import check_choice
     from regard.serve.limits import Limits
+    from regard.serve.served import in_process
     from regard.serve.server import make_serving, names_of, run_server
     from regard.serve.settings import Settings, read_keys
     from regard.view.guard import is_loopback
     from regard.view.server import bind
 
+    check_choice(precision)
     paths = check_folders(runs)
     limits = Limits(
         rows=rows, queue=queue, max_tokens=max_tokens, context=context, seconds=time_limit, grace=grace
@@ -84,7 +91,7 @@ def serve(
         print(f"warning: {host} lets everybody on the network use these models; --keys asks for a key", file=sys.stderr)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
     print(f"serving {', '.join(names_of(paths))} at {address} (Ctrl-C to stop)", file=sys.stderr, flush=True)
-    run_server(make_serving(paths, settings), listener)
+    run_server(make_serving(paths, settings, partial(in_process, precision=precision)), listener)
 
 
 def check_folders(runs: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -8,6 +8,7 @@ from regard.parts.linear import Packable, pack
 from regard.parts.packed import check_precision, fast_bfloat16
 
 AUTO = "auto"
+ROWS = 8  # of a step: texts that are written at once
 
 
 def accelerate(model: nn.Module, precision: str = AUTO, *, wait: bool = False) -> str:
@@ -19,7 +20,7 @@ def accelerate(model: nn.Module, precision: str = AUTO, *, wait: bool = False) -
     """
     check_choice(precision)
     chosen = usual_precision(model) if precision == AUTO else precision
-    pack(model, chosen)
+    pack(model, chosen, ROWS)
     compile_steps(model, chosen, wait=wait)
     return chosen
 

@@ -33,8 +33,9 @@ class Child(Protocol):
 Launch = Callable[[Path, Limits, Connection], Any]
 
 
-def in_process(path: Path, limits: Limits, pipe: Connection) -> Any:
-    return multiprocessing.get_context("spawn").Process(target=run_worker, args=(path, limits, pipe), daemon=True)
+def in_process(path: Path, limits: Limits, pipe: Connection, precision: str = "auto") -> Any:
+    words = (path, limits, pipe, precision)
+    return multiprocessing.get_context("spawn").Process(target=run_worker, args=words, daemon=True)
 
 
 def in_thread(path: Path, limits: Limits, pipe: Connection) -> Any:

@@ -2,7 +2,7 @@
 
 import logging
 import signal
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 class Worker:
     """What a model does with messages; it knows no pipe and no process."""
 
-    def __init__(self, path: Path, limits: Limits):
+    def __init__(self, path: Path, limits: Limits, precision: str = "auto"):
         from regard.loading import holds_table, load, load_table
         from regard.serve.answers import routes_of
         from regard.serve.asking import AskQueue
 
-        self.path, self.limits = path, limits
+        self.path, self.limits, self.precision = path, limits, precision
         self.loaded: Any = load_table(path) if holds_table(path) else load(path)
         self.routes = routes_of(self.loaded)
         self.asks = AskQueue(self.loaded)
@@ -32,12 +32,13 @@ class Worker:
         self._load: Event = Load(0, 0, 0.0)
 
     def _engine(self) -> Any:
-        from regard.decode import text_writer
+        from regard.decode import accelerate, text_writer
         from regard.serve.chat import read_template
         from regard.serve.engine import Engine
 
         tokenizer = self.loaded.require_tokenizer("it continues tokens but no text")
         model = text_writer(self.loaded.model.eval())
+        accelerate(self.loaded.model, self.precision)
         return Engine(model, tokenizer, self.limits, read_template(self.path))
 
     @property
@@ -89,7 +90,7 @@ class Worker:
         return events
 
 
-def run_worker(path: Path, limits: Limits, pipe: Connection) -> None:
+def run_worker(path: Path, limits: Limits, pipe: Connection, precision: str = "auto") -> None:
     """Load the model and answer until the pipe closes; what is run in the process."""
     if current_thread() is main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches every process: the server decides
@@ -97,21 +98,13 @@ def run_worker(path: Path, limits: Limits, pipe: Connection) -> None:
         log_to_stderr()
     with suppress(EOFError, OSError):  # the server is gone
         try:
-            worker = Worker(path, limits)
+            worker = Worker(path, limits, precision)
         except UserError as error:
             pipe.send([Broken(str(error))])
             return
         pipe.send([Ready(worker.info)])
-        with packed(worker, limits.rows):
-            while answer_messages(worker, pipe):
-                pass
-
-
-def packed(worker: Worker, rows: int) -> Any:
-    """The matrices of a language model, laid out for steps of many rows."""
-    from regard.parts.linear import packing
-
-    return nullcontext() if worker.engine is None else packing(worker.loaded.model, rows)
+        while answer_messages(worker, pipe):
+            pass
 
 
 def answer_messages(worker: Worker, pipe: Connection) -> bool:

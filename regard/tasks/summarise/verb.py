@@ -44,7 +44,7 @@ def train_summarise(
     return options.train(plan, {**columns_setting(columns), **(changes or {})})
 
 
-def summarise(run: Path, *, beam: int = 1, max_tokens: int = 128) -> None:
+def summarise(run: Path, *, beam: int = 1, max_tokens: int = 128, precision: str = "auto") -> None:
     """Summarise the lines of standard input, one document a line.
 
     Parameters
@@ -55,12 +55,17 @@ def summarise(run: Path, *, beam: int = 1, max_tokens: int = 128) -> None:
         Beam width; 5 is better than 1 and slower.
     max_tokens
         Maximum number of tokens to write for a document.
+    precision
+        Of the weights while writing, as of `regard generate`: auto, float32, bfloat16 or int8.
     """
-    from regard.decode import Beam
+    from regard.decode import Beam, accelerate
+    from regard.decode.accelerate import check_choice
     from regard.tasks.run import load_run
 
     at_least(1, beam=beam)
+    check_choice(precision)
     loaded, texts = load_run(run), read_lines()
+    accelerate(loaded.model, precision)
     if truncated := loaded.count_truncated(texts):
         log.info(f"{truncated:,} of {len(texts):,} documents are longer than what is read of them: truncated")
     for summary in loaded.summarise(texts, max_tokens, beam=Beam(beam) if beam != 1 else None):

@@ -64,6 +64,7 @@ def translate(
     align: bool = False,
     max_tokens: int = 256,
     trees: tuple[Path, ...] = (),
+    precision: str = "auto",
 ) -> None:
     """Translate the lines of standard input.
 
@@ -83,14 +84,19 @@ def translate(
         Maximum number of tokens to write for a line.
     trees
         CoNLL-U files with the tree of each line, in the same order, for a run with Tree positions.
+    precision
+        Of the weights while writing, as of `regard generate`: auto, float32, bfloat16 or int8.
     """
-    from regard.decode import Beam
+    from regard.decode import Beam, accelerate
+    from regard.decode.accelerate import check_choice
     from regard.tasks.run import load_run
 
     at_least(1, beam=beam, nbest=nbest)
+    check_choice(precision)
     if nbest > beam:
         raise ConfigError(f"--nbest {nbest}: a beam of {beam} finds only {beam}; give --beam {nbest} or more")
     loaded, texts = load_run(run), read_lines()
+    accelerate(loaded.model, precision)
     search = Beam(beam) if beam != 1 else None
     parses = read_line_trees(trees, texts)
     sources = [text for text in texts if text.strip() or parses]  # nothing is invented for a blank line
