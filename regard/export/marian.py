@@ -11,11 +11,10 @@ from regard.core.errors import ConfigError
 from regard.core.files import write_text
 from regard.interop.families import FAMILIES
 from regard.interop.family import PLAIN, activation, hidden
-from regard.interop.special import copy_tokenizer
+from regard.interop.special import copy_tokenizer, tokenizer_file
 from regard.interop.table import collect, fitting
 from regard.models import Transformer
 from regard.parts import Full, LayerNorm, PostNorm, Sinusoid
-from regard.store import TOKENIZER
 
 if TYPE_CHECKING:
     from regard.tasks.base import Run
@@ -35,7 +34,9 @@ def write_marian(run: "Run", folder: Path) -> str:
     tensors = collect(fitting(FAMILIES["marian"].table(config), ours), ours)
     words = "model.shared.weight" if config.target_vocab is None else "model.decoder.embed_tokens.weight"
     tensors.setdefault("final_logits_bias", torch.zeros(1, len(tensors[words])))
-    copy_tokenizer(run.path / TOKENIZER, folder, LENGTH, framed=False)
+    with tokenizer_file(run.path, tokenizer) as file:
+        assert file is not None
+        copy_tokenizer(file, folder, LENGTH, framed=False)
     _end_sources(folder / "tokenizer.json", tokenizer.end)
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(0o644)  # the library makes files that only their owner may read

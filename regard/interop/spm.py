@@ -23,6 +23,7 @@ from regard.text.spm_file import Kind, Piece, read_spm
 NAMES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "sentencepiece.model")
 SOURCE, TARGET, VOCAB, TARGET_VOCAB = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
 ADDED = "added_tokens.json"
+FILES = (*NAMES, SOURCE, TARGET, VOCAB, TARGET_VOCAB, ADDED)
 CODE = re.compile(r">>.+<<")  # the language that a Marian model of several should write
 SENTINELS = 100  # of T5: <extra_id_0> and so on, the last of which comes first
 OTHERWISE = {  # families whose tokenizers do more than their SentencePiece model

@@ -41,14 +41,14 @@ def _leads_within(units: np.ndarray, texts: bytes) -> bool:
         if bases.max() >= len(units):
             return False
         children = (bases[:, None] ^ labels).reshape(-1)  # in the block of their base, and so within
-        found = children[(units[children] & LABEL) == np.tile(labels, len(bases))]
-        found = np.unique(found)
-        found = found[~seen[found]]  # ends that paths have in common are stored once
-        seen[found] = True
-        bases = found ^ _offset(units[found])
+        reached = children[(units[children] & LABEL) == np.tile(labels, len(bases))]
+        reached = np.unique(reached)
+        reached = reached[~seen[reached]]  # ends that paths have in common are stored once
+        seen[reached] = True
+        bases = reached ^ _offset(units[reached])
         if len(bases) and bases.max() >= len(units):
             return False
-        values = units[bases[(units[found] & LEAF) > 0]] & 0x7FFFFFFF
+        values = units[bases[(units[reached] & LEAF) > 0]] & 0x7FFFFFFF
         if len(values) and (values.max() >= len(texts) or not starts[values].all()):
             return False
     return True

@@ -10,6 +10,7 @@ import transformers
 
 import regard
 from regard.core.errors import UserError
+from regard.export import HuggingFace, export
 from regard.text import Tokenizer
 from regard.text.spm_file import Kind, parse_spm
 from tests.interop.families import MARIAN, SIZES, T5
@@ -145,3 +146,13 @@ def test_what_a_folder_lacks_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "vocab.json").write_text('{"</s>": 0, "<unk>": 1}')
     with pytest.raises(UserError, match=r"source\.spm: is not a SentencePiece model"):
         regard.load(tmp_path).translate(["a"])
+
+
+def test_what_is_exported_has_a_tokenizer_json(tmp_path: Path) -> None:
+    llama(tmp_path / "spm")
+    run = regard.load(tmp_path / "spm")
+    export(run, HuggingFace(), tmp_path / "out")
+    again, other = regard.load(tmp_path / "out"), transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert again.tokenizer.encode(TEXTS) == run.tokenizer.encode(TEXTS)
+    assert [other(one, add_special_tokens=False).input_ids for one in TEXTS] == run.tokenizer.encode(TEXTS)
+    assert again.tokenizer.prompt("Two dogs") == run.tokenizer.prompt("Two dogs")
