@@ -33,7 +33,7 @@ ROLES = {
 
 @contextmanager
 def tokenizer_file(path: Path, tokenizer: Tokenizer | None) -> Iterator[Path | None]:
-    """The tokenizer.json of a folder. One that has another kind of file is written as one, for as long as it is read."""
+    """The tokenizer.json of a folder; where it has another kind of file, one that exists for as long as it is read."""
     if (path / TOKENIZER).exists() or tokenizer is None:
         yield path / TOKENIZER if (path / TOKENIZER).exists() else None
         return
