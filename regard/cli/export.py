@@ -31,7 +31,8 @@ def export(
         the model, the part is named, with the options of `regard train` that leave it out.
     to
         The format: a file for llama.cpp (gguf), a page for browsers (html), a folder for transformers (huggingface),
-        graphs for onnxruntime with a script that uses them (onnx), or programs of torch.export (torch).
+        graphs for onnxruntime with a script that uses them (onnx), the adapter of a run alone (peft), or programs of
+        torch.export (torch).
     out
         New folder to write; for gguf and html a file.
     dtype

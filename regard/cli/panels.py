@@ -13,7 +13,16 @@ RULE = re.compile(r"^-+$")  # under the title of a section of a docstring
 PANELS: dict[str, tuple[str, ...]] = {
     "Start": ("demo", "doctor", "completion"),
     "Make": ("fit", "distil", "train", "pretrain"),
-    "Use": ("predict", "explain", "forecast", "anomalies", *(verb.__name__ for verb in USE), "serve", "export"),
+    "Use": (
+        "predict",
+        "explain",
+        "forecast",
+        "anomalies",
+        *(verb.__name__ for verb in USE),
+        "serve",
+        "merge",
+        "export",
+    ),
     "View and evaluate": ("view", "plot", "show", "evaluate", "compare", "study"),
     "Options": ("--help", "--version"),
 }

@@ -1,11 +1,13 @@
 """What Unix and Windows do differently: locks, symbolic links, syncing, renaming folders, alarms, ending at once."""
 
+import ctypes
 import errno
+import gc
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
 
@@ -14,6 +16,14 @@ from regard.core.errors import UserError
 # Windows has neither flag. Its symbolic links need a privilege, and its handles are not inherited unless asked.
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+def release_memory() -> None:
+    """Give memory that is no longer used back to the system, where the C library keeps it for later (glibc)."""
+    gc.collect()
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
 
 if sys.platform == "win32":
     import msvcrt

@@ -13,11 +13,12 @@ from regard.export.gguf import GGUF
 from regard.export.html import HTML
 from regard.export.huggingface import HuggingFace
 from regard.export.onnx import ONNX
+from regard.export.peft import PEFT
 from regard.export.torch import Torch
 
-Format = GGUF | HTML | HuggingFace | ONNX | Torch
+Format = GGUF | HTML | HuggingFace | ONNX | PEFT | Torch
 
-__all__ = ["GGUF", "HTML", "ONNX", "Format", "HuggingFace", "Torch", "export", "format_names", "named_format"]
+__all__ = ["GGUF", "HTML", "ONNX", "PEFT", "Format", "HuggingFace", "Torch", "export", "format_names", "named_format"]
 
 
 def export(subject: Subject, to: Format, out: str | Path) -> str:

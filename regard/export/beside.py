@@ -13,7 +13,6 @@ from regard.core.version import VERSION
 from regard.export.base import Subject, settings_of
 from regard.models import BERT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, RNNClassifier, TokenClassifierHead, ViT
 from regard.models import Transformer as EncoderDecoder
-from regard.store import TOKENIZER
 from regard.tasks.base import Run
 from regard.tasks.classify.ngram_model import FLOOR
 from regard.tasks.tag.words import WORD
@@ -30,11 +29,12 @@ def write_beside(subject: Subject, folder: Path, graphs: "Mapping[str, Graph]") 
     """The files that every format of graphs has."""
     settings = describe(subject)
     write_text(folder / SETTINGS, json.dumps(settings, indent=1, ensure_ascii=False) + "\n")
-    if isinstance(subject, Run) and (subject.path / TOKENIZER).exists():
-        from regard.interop.special import copy_tokenizer
+    if isinstance(subject, Run):
+        from regard.interop.special import copy_tokenizer, tokenizer_file
 
-        framed = isinstance(subject.config, BERT)
-        copy_tokenizer(subject.path / TOKENIZER, folder, settings.get("max_length"), framed=framed)
+        with tokenizer_file(subject.path, subject.tokenizer) as file:
+            if file is not None:
+                copy_tokenizer(file, folder, settings.get("max_length"), framed=isinstance(subject.config, BERT))
     if "ngrams" in settings:
         _write_ngrams(subject, folder)
     write_text(folder / README, readme(settings, graphs))

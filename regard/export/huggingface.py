@@ -33,13 +33,15 @@ class HuggingFace(ExportFormat):
     @staticmethod
     def _write(run: "Run", folder: Path) -> str:
         from regard.export.marian import write_marian
+        from regard.export.t5 import write_t5
         from regard.interop import export_huggingface
         from regard.models import Transformer
+        from regard.parts import T5Bias
 
         if not isinstance(run.config, Transformer):
             return export_huggingface(run, folder)
         try:
-            return write_marian(run, folder)
+            return (write_t5 if isinstance(run.config.position, T5Bias) else write_marian)(run, folder)
         except ConfigError as error:
             verb = run.task.verb if run.task is not None else "translate"
             raise ConfigError(

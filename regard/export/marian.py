@@ -1,21 +1,15 @@
 """Translators and summarisers as Marian folders of Hugging Face (Junczys-Dowmunt et al., 2018)."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors.torch import save_file
 
 from regard.core.errors import ConfigError
-from regard.core.files import write_text
-from regard.interop.families import FAMILIES
+from regard.export.pair_models import Tensors, write_pair_model
 from regard.interop.family import PLAIN, activation, hidden
-from regard.interop.special import copy_tokenizer
-from regard.interop.table import collect, fitting
 from regard.models import Transformer
 from regard.parts import Full, LayerNorm, PostNorm, Sinusoid
-from regard.store import TOKENIZER
 
 if TYPE_CHECKING:
     from regard.tasks.base import Run
@@ -25,33 +19,14 @@ LENGTH = 1024  # tokens that the waves of positions are laid out for
 
 def write_marian(run: "Run", folder: Path) -> str:
     """Write config, weights and tokenizer; gives the class that loads them."""
-    config = run.config
-    assert isinstance(config, Transformer)
-    settings = marian_settings(config)
-    tokenizer = run.require_tokenizer("a translator without one cannot be used")
-    settings |= {"pad_token_id": tokenizer.pad, "eos_token_id": tokenizer.end, "bos_token_id": tokenizer.start}
-    settings |= {"decoder_start_token_id": tokenizer.start, "forced_eos_token_id": None, "dtype": "float32"}
-    ours = {name: tensor.detach().cpu() for name, tensor in run.model.state_dict().items()}
-    tensors = collect(fitting(FAMILIES["marian"].table(config), ours), ours)
-    words = "model.shared.weight" if config.target_vocab is None else "model.decoder.embed_tokens.weight"
-    tensors.setdefault("final_logits_bias", torch.zeros(1, len(tensors[words])))
-    copy_tokenizer(run.path / TOKENIZER, folder, LENGTH, framed=False)
-    _end_sources(folder / "tokenizer.json", tokenizer.end)
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "model.safetensors").chmod(0o644)  # the library makes files that only their owner may read
-    write_text(folder / "config.json", json.dumps(settings, indent=2) + "\n")
-    return "MarianMTModel"
+    assert isinstance(run.config, Transformer)
+    settings = marian_settings(run.config) | {"forced_eos_token_id": None}
+    words = "model.shared.weight" if run.config.target_vocab is None else "model.decoder.embed_tokens.weight"
 
+    def with_bias(tensors: Tensors) -> Tensors:
+        return {"final_logits_bias": torch.zeros(1, len(tensors[words]))} | tensors
 
-def _end_sources(file: Path, end: int) -> None:
-    """A source ends with the end token, as in training."""
-    from tokenizers import Tokenizer
-    from tokenizers.processors import TemplateProcessing
-
-    engine = Tokenizer.from_file(str(file))
-    piece = engine.id_to_token(end)
-    engine.post_processor = TemplateProcessing(single=f"$A {piece}", pair=None, special_tokens=[(piece, end)])
-    write_text(file, engine.to_str(pretty=True))
+    return write_pair_model(run, folder, "marian", settings, length=LENGTH, more=with_bias)
 
 
 def marian_settings(config: Transformer) -> dict[str, Any]:

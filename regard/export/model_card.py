@@ -8,6 +8,7 @@ import yaml
 
 from regard.core.files import write_text
 from regard.core.version import VERSION
+from regard.interop.settings import TOKENS
 from regard.models import GPT, Transformer
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ PIPELINES = {
     "image": "image-classification",
 }
 CARD = "card.md"
+MAX_LENGTH = 256  # tokens of what a translator writes
 
 
 def write_card(run: "Run", folder: Path, architecture: str) -> None:
@@ -39,13 +41,19 @@ def write_card(run: "Run", folder: Path, architecture: str) -> None:
 
 
 def write_generation(run: "Run", folder: Path) -> None:
-    """generation_config.json of a model that writes: where it begins and ends."""
-    if not isinstance(run.config, GPT | Transformer) or run.tokenizer is None:
+    """generation_config.json of a model that writes: where it begins and ends, and how its makers sample from it."""
+    if not isinstance(run.config, GPT | Transformer):
         return
-    tokenizer = run.tokenizer
-    settings: dict[str, Any] = {"bos_token_id": tokenizer.start, "pad_token_id": tokenizer.pad}
-    ends = sorted(tokenizer.ends)
-    settings["eos_token_id"] = ends[0] if len(ends) == 1 else ends
+    settings = {key: run.extra[key] for key in TOKENS if key in run.extra}
+    if (tokenizer := run.tokenizer) is not None:
+        ends = sorted(tokenizer.ends)
+        settings |= {"bos_token_id": tokenizer.start, "pad_token_id": tokenizer.pad}
+        settings["eos_token_id"] = ends[0] if len(ends) == 1 else ends
+        if isinstance(run.config, Transformer):
+            settings["decoder_start_token_id"] = tokenizer.start
     if isinstance(run.config, Transformer):
-        settings |= {"decoder_start_token_id": tokenizer.start, "max_length": 256, "num_beams": 1}
+        settings |= {"max_length": MAX_LENGTH, "num_beams": 1}
+    if sampling := dict(run.extra.get("sampling") or {}):
+        greedy = sampling.get("temperature") == 0
+        settings |= {"do_sample": False} if greedy else {"do_sample": True, **sampling}
     write_text(folder / "generation_config.json", json.dumps(settings, indent=2) + "\n")

@@ -12,8 +12,9 @@ from regard.core.errors import ConfigError, UserError
 from regard.core.files import read_json
 from regard.interop.loading import load, precision, read_folder
 from regard.interop.pixels import write_pixels
+from regard.interop.special import tokenizer_file
 from regard.models import Model, ViT
-from regard.store import TOKENIZER
+from regard.text import Tokenizer
 
 __all__ = ["Exportable", "export_huggingface", "load", "precision", "read_folder"]
 
@@ -32,6 +33,9 @@ class Exportable(Protocol):
     def model(self) -> nn.Module: ...
 
     @property
+    def tokenizer(self) -> Tokenizer | None: ...
+
+    @property
     def extra(self) -> Mapping[str, Any]: ...
 
     @property
@@ -44,7 +48,7 @@ def export_huggingface(run: Exportable, out: Path) -> str:
 
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out}: already exists; choose a new folder")
-    tokenizer, settings = run.path / TOKENIZER, vars(run.task) if run.task is not None else {}
+    settings = vars(run.task) if run.task is not None else {}
     if settings.get("ngrams") is not None:
         command = "regard train classify --recipe portable"
         raise ConfigError(
@@ -57,7 +61,8 @@ def export_huggingface(run: Exportable, out: Path) -> str:
     if "max_length" in settings:
         extra["longest"] = settings["max_length"]
     model = _calibrated(run.model, settings["mixture"].network) if "mixture" in settings else run.model
-    huggingface.write(run.config, model, out, tokenizer if tokenizer.exists() else None, extra)
+    with tokenizer_file(run.path, run.tokenizer) as tokenizer:
+        huggingface.write(run.config, model, out, tokenizer, extra)
     if isinstance(run.config, ViT) and "mean" in settings:
         write_pixels(out, run.config, settings)
     return str(read_json(out / "config.json")["architectures"][0])

@@ -9,7 +9,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLED, PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 VARIANT = re.compile(r"(model|pytorch_model)\.([A-Za-z0-9_]+)\.(safetensors|bin)")  # model.fp16.safetensors
 INDEX_VARIANT = re.compile(r"(model\.safetensors|pytorch_model\.bin)\.index\.([A-Za-z0-9_]+)\.json")
+REMAPPED = 2**26  # bytes read of a file before it is mapped anew
 MAX_TENSORS = 2**15  # in a folder; a model of 512 layers has half as many
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
@@ -130,14 +131,14 @@ def open_weights(folder: Path, file: str | None = None) -> Iterator[Weights]:
     name = file or name or _variant(folder)
     if name is None:
         raise UserError(f"{folder}: holds no weights ({SINGLE}, {INDEX}, {PICKLED} or {PICKLED_INDEX})")
-    with ExitStack() as stack:
-        names = _shards(folder, name) if name.endswith(".json") else {name: ()}
-        paths = [file_in(folder, shard) for shard in sorted(names)]
-        pickled = name.startswith(PICKLED.removesuffix(".bin")) or name.endswith(".bin")
-        weights = _open_pickles(paths) if pickled else _open_shards(paths, stack)
-        if lost := [tensor for tensors in names.values() for tensor in tensors if tensor not in weights]:
-            raise UserError(f"{folder / name}: no shard holds {listed(lost)}")
-        yield weights
+    names = _shards(folder, name) if name.endswith(".json") else {name: ()}
+    paths = [file_in(folder, shard) for shard in sorted(names)]
+    pickled = name.startswith(PICKLED.removesuffix(".bin")) or name.endswith(".bin")
+    weights = _open_pickles(paths) if pickled else _open_shards(paths)
+    if lost := [tensor for tensors in names.values() for tensor in tensors if tensor not in weights]:
+        raise UserError(f"{folder / name}: no shard holds {listed(lost)}")
+    yield weights
+    weights.stored = {}  # lets go of the files
 
 
 def _variant(folder: Path) -> str | None:
@@ -163,18 +164,32 @@ def _shards(folder: Path, name: str) -> dict[str, list[str]]:
     return shards
 
 
-def _open_shards(paths: list[Path], stack: ExitStack) -> Weights:
+class _Mapped:
+    """A safetensors file, mapped anew from time to time: else all that was read of it would count as memory in use."""
+
+    def __init__(self, path: Path):
+        self.path, self.seen, self.file = path, 0, safe_open(path, framework="pt")
+
+    def read(self, name: str) -> Tensor:
+        if self.seen > REMAPPED:
+            self.seen, self.file = 0, safe_open(self.path, framework="pt")
+        tensor: Tensor = self.file.get_tensor(name)
+        self.seen += tensor.nbytes
+        return tensor
+
+
+def _open_shards(paths: list[Path]) -> Weights:
     stored: dict[str, Stored] = {}
     for path in paths:
         try:
-            file = stack.enter_context(safe_open(path, framework="pt"))
-            names = file.keys()
+            mapped = _Mapped(path)
+            file, names = mapped.file, mapped.file.keys()
             if len(stored) + len(names) > MAX_TENSORS:
                 raise UserError(f"{path}: more than {MAX_TENSORS:,} tensors, where no model here has so many: refused")
             for name in names:
                 if name in stored:
                     raise UserError(f"{path}: {shown(name)} is in {stored[name].path.name} too")
-                stored[name] = Stored(tuple(file.get_slice(name).get_shape()), path, partial(file.get_tensor, name))
+                stored[name] = Stored(tuple(file.get_slice(name).get_shape()), path, partial(mapped.read, name))
         except (SafetensorError, OSError) as error:
             raise UserError(f"{path}: is not a whole safetensors file ({one_line(error)})") from None
     return Weights(stored)

@@ -55,6 +55,7 @@ class Opened:
     family: Family
     architecture: str
     weights: Weights  # under the names of the family's table
+    plain: Weights  # the same without the adapter, if there is one
     config: Any
 
     @property
@@ -105,9 +106,10 @@ def open_model(folder: Path, adapter: Path | None = None, *, has_weights: bool =
     file.read_keys |= CHECKED
     with open_weights(folder) if has_weights else nullcontext(Weights({})) as stored:
         weights = stored.renamed(canonical(stored, family.prefix, family.heads, family.rename))
+        plain = weights
         if adapter is not None:
             weights = read_adapter(adapter).merged(weights, adapter)
-        yield Opened(folder, file, family, architecture, weights, _config(file, family, weights, architecture))
+        yield Opened(folder, file, family, architecture, weights, plain, _config(file, family, weights, architecture))
 
 
 def _named(folder: Path, data: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from regard.core import tensors
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import read_json, write_text
 from regard.core.model import build_model
+from regard.core.system import release_memory
 from regard.interop.base_model import (
     base_folder,
     check_folder,
@@ -85,6 +86,7 @@ def start_model(config: Model, base: Path, adapter: Adapter | None = None) -> St
     for name, parameter in model.named_parameters(remove_duplicate=False):
         if name in shared:
             parameter.data = parameter.data.new_empty(0)
+    release_memory()
     weights = load(base).model.state_dict()
     _take(model, {name: weights[name] for name in shared})
     digest = tensors.digest(weights) if adapter is not None else ""

@@ -5,15 +5,19 @@ texts themselves, so that what is written for one says it in the file: else the 
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokenizers import Tokenizer as Engine
 from tokenizers.processors import TemplateProcessing
 
-from regard.core.errors import UserError
+from regard.core.errors import ConfigError, UserError
 from regard.core.files import write_text
 from regard.interop.folder import read_json
+from regard.store import TOKENIZER
 from regard.text import MaskFilling, Tokenizer
 
 ROLES = {
@@ -25,6 +29,19 @@ ROLES = {
     "sep": ("[SEP]",),
     "mask": ("[MASK]", "<mask>"),
 }
+
+
+@contextmanager
+def tokenizer_file(path: Path, tokenizer: Tokenizer | None) -> Iterator[Path | None]:
+    """The tokenizer.json of a folder; where it has another kind of file, one that exists for as long as it is read."""
+    if (path / TOKENIZER).exists() or tokenizer is None:
+        yield path / TOKENIZER if (path / TOKENIZER).exists() else None
+        return
+    if tokenizer.targets is not tokenizer:
+        raise ConfigError(f"{path}: sources and targets have tokenizers of their own, and a {TOKENIZER} holds one")
+    with TemporaryDirectory() as folder:
+        tokenizer.save(Path(folder) / TOKENIZER)
+        yield Path(folder) / TOKENIZER
 
 
 def copy_tokenizer(tokenizer: Path, folder: Path, length: int | None, framed: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ and config.json, by the names of tokenizer_config.json and special_tokens_map.js
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers
 from regard.core.errors import UserError
 from regard.interop.folder import file_in, has_file, one_line, read_json
 from regard.interop.special import ROLES
+from regard.interop.spm import find_spm, is_marian, marian_engines, read_framing, spm_engine
 from regard.models import BERT, GPT, Model, Transformer
 from regard.text import SpecialTokens, Tokenizer
 
@@ -24,15 +26,32 @@ HOW = "transformers writes one: AutoTokenizer.from_pretrained(folder).save_pretr
 
 def read_tokenizer(folder: Path, config: Model) -> Tokenizer:
     """A folder whose texts cannot be read is refused with what it lacks."""
-    if getattr(config, "target_vocab", None) is not None:
-        raise UserError(f"its source and target vocabularies differ, and one {JSON} holds only one")
     settings = TokenizerSettings(folder)
-    engine = _engine(folder, config, settings)
+    two = getattr(config, "target_vocab", None) is not None
+    if is_marian(folder) and isinstance(config, Transformer) and (two or not has_file(folder, JSON)):
+        return _read_pair(folder, config, settings, two)
+    if two:
+        raise UserError(f"its source and target vocabularies differ, and one {JSON} holds only one")
+    return _checked(_engine(folder, config, settings), config, settings)
+
+
+def _read_pair(folder: Path, config: Transformer, settings: "TokenizerSettings", two: bool) -> Tokenizer:
+    """Sources and targets that are cut by files of their own, and have the same special tokens."""
+    source, target = marian_engines(folder, two)
+    written = _checked(target, replace(config, vocab=config.target_vocab or config.vocab), settings)
+    read = _checked(source, config, settings)
+    roles = (read.pad, read.start, read.end)
+    if roles != (written.pad, written.start, written.end):
+        raise UserError("its special tokens have other numbers in sources than in targets")
+    return Tokenizer(source, SpecialTokens(*roles, tuple(sorted(read.ends))), written)
+
+
+def _checked(engine: Engine, config: Model, settings: "TokenizerSettings") -> Tokenizer:
     special = {number for number, token in engine.get_added_tokens_decoder().items() if token.special}
     highest = max((number for number in engine.get_vocab().values() if number not in special), default=0)
     vocab = getattr(config, "vocab", 0)
     if highest >= vocab:
-        raise UserError(f"its {JSON} has tokens up to number {highest:,}, the model only {vocab:,} tokens")
+        raise UserError(f"its tokenizer has tokens up to number {highest:,}, the model only {vocab:,} tokens")
     return Tokenizer(engine, _roles(engine, config, settings, vocab))
 
 
@@ -68,15 +87,16 @@ def _engine(folder: Path, config: Model, settings: TokenizerSettings) -> Engine:
             return _from_merges(vocab, merges, settings)
         if isinstance(config, BERT) and has_file(folder, WORDS):
             return _from_words(file_in(folder, WORDS), settings)
+        if (pieces := find_spm(folder)) is not None:
+            framing = read_framing(folder, settings.names, str(settings.ids.get("model_type", "")))
+            return spm_engine(folder, pieces, config, framing)
     except OSError as error:
         raise UserError(f"its {JSON} cannot be read ({error.strerror})") from None
     except UserError:
         raise
     except Exception as error:  # the library raises bare exceptions
         raise UserError(f"its tokenizer cannot be read ({one_line(error)})") from None
-    pieces = sorted(path.name for path in folder.iterdir() if path.suffix in (".model", ".spm"))
-    there = f" ({', '.join(pieces)} alone is not read)" if pieces else ""
-    raise UserError(f"has no {JSON}{there}; {HOW}")
+    raise UserError(f"has no {JSON}; {HOW}")
 
 
 def _from_merges(vocab: Path, merges: Path, settings: TokenizerSettings) -> Engine:

@@ -1,7 +1,8 @@
 """The run folder: the one artefact. Training writes it, every other verb reads it.
 
 config.yaml          task, model, training and data settings; versions, threads, seed, command
-tokenizer.json       for text; special_tokens.json where those of another library have other names
+tokenizer.json       for text; special_tokens.json where those of another library have other names,
+                     target_tokenizer.json where targets have tokens of their own
 columns.json, keys.json, table.safetensors   for a table: its columns, ignored columns, training rows
 model.safetensors    the best weights; of a run with an adapter, only what was trained
 base.json            for an adapter: the model beside which it was trained

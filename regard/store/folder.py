@@ -31,13 +31,14 @@ CARD = "card.md"
 COLUMNS, KEYS, TABLE = "columns.json", "keys.json", "table.safetensors"
 NGRAMS = "ngrams.safetensors"
 BASE, ORIGIN = "base.json", "origin"
-SPECIAL_TOKENS = "special_tokens.json"  # a tokenizer saves it; named here so that tables need not import tokenizers
+# A tokenizer saves these; they are named here so that tables need not import tokenizers.
+SPECIAL_TOKENS, TARGET_TOKENIZER = "special_tokens.json", "target_tokenizer.json"
 CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
 
 
 OURS = {
     CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, KEYS, TABLE, NGRAMS, "checkpoints", "tokens", "images", CARD,
-    "loss.png", "alignment.png", "tensorboard", ".lock", BASE, ORIGIN, SPECIAL_TOKENS,
+    "loss.png", "alignment.png", "tensorboard", ".lock", BASE, ORIGIN, SPECIAL_TOKENS, TARGET_TOKENIZER,
 }  # fmt: skip
 
 

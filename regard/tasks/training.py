@@ -14,6 +14,7 @@ from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError
 from regard.core.files import write_text
 from regard.core.model import build_model
+from regard.core.system import release_memory
 from regard.store import CARD, TOKENIZER, RunFolder
 from regard.store.loss_plot import plot_losses
 from regard.tasks.base import Prepared, Workspace
@@ -68,6 +69,7 @@ def train(
                 keep_base()
         report = loop.run()
         del loop, model  # the run is loaded again to be scored: two models would need twice the memory
+        release_memory()
         with ranks.first_only() as first:
             if first:
                 _finish(plan, ready, report, folder)

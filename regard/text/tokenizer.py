@@ -15,6 +15,7 @@ from regard.core.files import read_json, write_text
 
 PAD, START, END, UNKNOWN, MASK = "<pad>", "<s>", "</s>", "<unk>", "<mask>"
 SPECIAL = [PAD, START, END, UNKNOWN, MASK]
+TARGETS = "target_tokenizer.json"  # beside the tokenizer.json of the sources, where targets are cut otherwise
 ROLES = "special_tokens.json"  # beside a tokenizer.json whose special tokens have other names
 BERT_NAMES = {PAD: "[PAD]", START: "[CLS]", END: "[SEP]", UNKNOWN: "[UNK]", MASK: "[MASK]"}
 
@@ -32,9 +33,12 @@ class SpecialTokens:
 
 
 class Tokenizer:
-    """Without `special` its special tokens are those of regard, and "<s>" in a user's text is text."""
+    """Without `special` its special tokens are those of regard, and "<s>" in a user's text is text.
 
-    def __init__(self, engine: Engine, special: SpecialTokens | None = None):
+    `targets` is the tokenizer of what a model writes, where that has other tokens than what it reads.
+    """
+
+    def __init__(self, engine: Engine, special: SpecialTokens | None = None, targets: "Tokenizer | None" = None):
         self.engine = engine
         self.engine.no_padding()  # batches are padded where they are made
         self.engine.no_truncation()
@@ -44,10 +48,17 @@ class Tokenizer:
         self.pad, self.start, self.end = special.pad, special.start, special.end
         self.ends, self.prefix = frozenset((special.end, *special.extra_ends)), special.prefix
         self._special = special
+        self._targets = targets
+
+    @property
+    def targets(self) -> "Tokenizer":
+        """The tokenizer of targets: nearly always this one."""
+        return self._targets or self
 
     def plain(self) -> "Tokenizer":
         """The same, for texts of strangers: names of special tokens in them are text."""
-        return Tokenizer(Engine.from_str(self.engine.to_str()), replace(self._special, reads_special=False))
+        special = replace(self._special, reads_special=False)
+        return Tokenizer(Engine.from_str(self.engine.to_str()), special, self._targets)
 
     @property
     def mask(self) -> int:
@@ -104,21 +115,21 @@ class Tokenizer:
             write_text(path.with_name(ROLES), json.dumps(asdict(self._special), indent=1) + "\n")
         else:
             path.with_name(ROLES).unlink(missing_ok=True)
+        if self._targets is not None:
+            write_text(path.with_name(TARGETS), self._targets.engine.to_str(pretty=True))
+        else:
+            path.with_name(TARGETS).unlink(missing_ok=True)
 
     @staticmethod
     def load(path: Path) -> "Tokenizer":
-        special, roles = None, path.with_name(ROLES)
+        special, roles, targets = None, path.with_name(ROLES), path.with_name(TARGETS)
         if roles.exists():
             try:
                 special = from_dict(SpecialTokens, read_json(roles))
             except ConfigError as error:
                 raise UserError(f"{roles}: {error}") from None
-        try:
-            return Tokenizer(Engine.from_str(path.read_text(encoding="utf-8")), special)
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-        except Exception as error:  # the library raises bare exceptions
-            raise UserError(f"{path}: is not a tokenizer ({one_line(error)})") from None
+        written = Tokenizer(_read_engine(targets), special) if targets.exists() else None
+        return Tokenizer(_read_engine(path), special, written)
 
     @staticmethod
     def load_external(path: Path) -> "Tokenizer":
@@ -140,6 +151,15 @@ class Tokenizer:
         if number is None:
             raise UserError(f"the tokenizer has no token {token!r}; it needs {', '.join(SPECIAL)}")
         return number
+
+
+def _read_engine(path: Path) -> Engine:
+    try:
+        return Engine.from_str(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except Exception as error:  # the library raises bare exceptions
+        raise UserError(f"{path}: is not a tokenizer ({one_line(error)})") from None
 
 
 @contextmanager

@@ -149,6 +149,8 @@ def quick(words: list[str], verb: tuple[str, ...]) -> list[str]:
     if "--show-settings" in words:
         return words
     for option, value in QUICK.get(verb, {}).items():
+        if "--init" in words and option.startswith("--model."):  # a pre-trained model has its own sizes
+            continue
         if option in words:
             place = words.index(option) + 1
             words = [*words[:place], *value.split(), *words[place + 1 :]]

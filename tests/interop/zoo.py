@@ -5,7 +5,7 @@ Name: (kind, class, settings). Windows are shorter than the texts, so that they 
 
 from typing import Any
 
-from tests.interop.families import IDS, MARIAN, PICTURE, SIZES, T5
+from tests.interop.families import IDS, LLAMA3, MARIAN, PICTURE, SIZES, T5
 
 Case = tuple[str, str, dict[str, Any]]
 
@@ -13,6 +13,7 @@ LLAMA = SIZES | IDS
 GROUPED = LLAMA | {"num_key_value_heads": 2}
 SIZED = GROUPED | {"head_dim": 12}
 GPTJ = {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 24, "rotary_dim": 4} | IDS
+MPT = {"vocab_size": 64, "d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 24} | IDS
 FOUR = {"num_hidden_layers": 4}
 ROPE = {"rope_type": "default", "rope_theta": 10000.0}
 HALF = ROPE | {"partial_rotary_factor": 0.5}
@@ -68,6 +69,33 @@ DECODERS: dict[str, Case] = {
     ),
     "smollm3": ("causal", "SmolLM3ForCausalLM", GROUPED | FOUR),
     "starcoder2": ("causal", "Starcoder2ForCausalLM", GROUPED | {"sliding_window": 4}),
+    "olmo3": ("causal", "Olmo3ForCausalLM", GROUPED | FOUR | {"sliding_window": 4}),
+    "olmo3-yarn": (
+        "causal",
+        "Olmo3ForCausalLM",
+        GROUPED | FOUR | {"sliding_window": 4, "rope_parameters": {"full_attention": YARN, "sliding_attention": ROPE}},
+    ),
+    "flex_olmo": ("causal", "FlexOlmoForCausalLM", GROUPED | EXPERTS),
+    "ministral": ("causal", "MinistralForCausalLM", SIZED | {"sliding_window": 4}),
+    "cwm": ("causal", "CwmForCausalLM", SIZED | FOUR | {"sliding_window": 4, "rope_parameters": LLAMA3}),
+    "jais2": ("causal", "Jais2ForCausalLM", GROUPED),
+    "hyperclovax": (
+        "causal",
+        "HyperCLOVAXForCausalLM",
+        GROUPED | {"embedding_multiplier": 3.0, "logits_scaling": 2.0},
+    ),
+    "hyperclovax-plain": (
+        "causal",
+        "HyperCLOVAXForCausalLM",
+        SIZED | {"head_dim": 8, "use_post_norm": False, "residual_multiplier": 0.3, "logits_scaling": 0.5},
+    ),
+    "vaultgemma": (
+        "causal",
+        "VaultGemmaForCausalLM",
+        SIZED | {"sliding_window": 4, "query_pre_attn_scalar": 9, "attn_logit_softcapping": 2.0},
+    ),
+    "mpt": ("causal", "MptForCausalLM", MPT),
+    "mpt-heads": ("causal", "MptForCausalLM", MPT | {"d_model": 36, "n_heads": 6}),
     "arcee": ("causal", "ArceeForCausalLM", SIZED),
     "seed_oss": ("causal", "SeedOssForCausalLM", SIZED),
     "stablelm": ("causal", "StableLmForCausalLM", GROUPED | {"use_qkv_bias": True, "rope_parameters": ROPE}),

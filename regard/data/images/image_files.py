@@ -1,4 +1,4 @@
-"""Labelled images on disk: a folder for each class, idx files, an .npz, or a list of files with labels.
+"""Labelled images on disk: a folder for each class, idx files, an .npz, a list of files with labels, or a data set.
 
 Memory stays small: files are listed and decoded later, arrays are read as a stream.
 """
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import UserError
+from regard.data.arrow_columns import is_dataset
 from regard.data.images.image_arrays import IdxFiles, NpzFile
 from regard.data.images.image_record import ImageRecord, ImageSource, Split
+from regard.data.images.image_rows import ImageRows, holds_images
 from regard.data.images.image_types import ImageError, Size
 from regard.data.images.pixels import size_of
 from regard.data.text.files import FORMATS, Fields, file_format, read_rows
@@ -20,13 +22,18 @@ IDX = re.compile(r"(?P<name>.*)(?P<split>train|t10k|test)-(?P<content>images|lab
 SPLIT_FOLDERS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 
 
-def find_images(path: Path, split: Split) -> ImageSource:
-    """The images of a folder or file; `split` chooses between the two that idx and .npz files may hold."""
+def find_images(path: Path, split: Split, columns: tuple[str, ...] = ()) -> ImageSource:
+    """The images of a folder or file; `split` chooses between the two that idx and .npz files may hold, `columns` are
+    those of images and labels in Parquet and Arrow files."""
+    if is_dataset(path):
+        return ImageRows(path, columns)
     if path.is_dir():
         files = [(file, match) for file in sorted(path.iterdir()) if (match := IDX.fullmatch(file.name))]
         return _idx(path, files, split) if files else _class_folders(path)
     if not path.exists():
         raise UserError(f"{path}: there is no such file or folder")
+    if file_format(path) in (".parquet", ".arrow") and holds_images(path):
+        return ImageRows(path, columns)
     if path.suffix == ".npz":
         return NpzFile(path, split)
     if file_format(path) != ".txt" or path.name.endswith(".txt"):

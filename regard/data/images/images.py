@@ -13,6 +13,7 @@ from regard.core.machine import seed_for
 from regard.core.shapes import Images
 from regard.data.batch import TensorBatch
 from regard.data.images.augment import Augment, Bytes
+from regard.data.images.image_rows import check_image_columns
 from regard.data.images.image_types import Resize
 from regard.data.sampler import Sampler
 
@@ -24,11 +25,13 @@ class ImageFiles:
     train: tuple[str, ...]
     valid: tuple[str, ...] = ()  # none: a random part of `train`, the same each time
     valid_fraction: float = 0.1  # of the training images, if `valid` is not given
+    columns: tuple[str, ...] = ()  # the names of the image and label columns of a data set, if not image and label
     resize: Resize = "crop"  # how images that are not square become square
     augment: Augment = Augment()
 
     def __post_init__(self) -> None:
         share(valid_fraction=self.valid_fraction)
+        check_image_columns(self.columns)
         if not self.train:
             raise ConfigError("train: a folder, an .npz or a list of images is needed")
 

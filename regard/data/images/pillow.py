@@ -24,9 +24,9 @@ def decoded_pixels(image: ImageInput, side: int, channels: int, resize: Resize) 
     return np.asarray(_resized(decoded, side, resize))
 
 
-def header_size(path: Path) -> Size:
+def header_size(file: Path | bytes) -> Size:
     """Read from the header of a file, without decoding it."""
-    with _opened(path) as image:
+    with _opened(io.BytesIO(file) if isinstance(file, bytes) else file) as image:
         width, height = image.size
         rotated = image.getexif().get(0x0112, 1) >= 5
         return (*((width, height) if rotated else (height, width)), 1 if image.mode in GREY else 3)

@@ -26,12 +26,13 @@ def pixels(image: ImageInput, side: int, channels: int, resize: Resize, where: s
     return array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
 
 
-def size_of(path: Path) -> Size:
+def size_of(image: Path | bytes) -> Size:
     """Read from the header of a file, without decoding it."""
     require("images", "reading images")
     from regard.data.images.pillow import header_size
 
     try:
-        return header_size(path)
+        return header_size(image)
     except Exception as error:
-        raise ImageError(f"{path}: cannot be read ({error})") from None
+        where = image if isinstance(image, Path) else "the image"
+        raise ImageError(f"{where}: cannot be read ({error})") from None

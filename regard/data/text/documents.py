@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import UserError
+from regard.data.arrow_columns import dataset_files, is_dataset
 from regard.data.decompress import compression_of
 from regard.data.text.files import TEXT, Fields, file_format, read_rows
 from regard.data.text.lines import Piece, read_pieces
@@ -38,12 +39,18 @@ class Documents:
 
 def holds_records(path: Path) -> bool:
     """Whether a file holds documents as records, such as the lines of a .jsonl."""
-    return file_format(path) != ".txt"
+    return is_dataset(path) or file_format(path) != ".txt"
 
 
 def text_files(names: Sequence[str]) -> list[Path]:
     """The files, and instead of a folder the text files in it and below, in the order of their names."""
-    return [file for name in names for file in (_in_folder(Path(name)) if Path(name).is_dir() else [Path(name)])]
+    files: list[Path] = []
+    for path in map(Path, names):
+        if is_dataset(path):
+            files += dataset_files(path)
+        else:
+            files += _in_folder(path) if path.is_dir() else [path]
+    return files
 
 
 def _in_folder(folder: Path) -> list[Path]:

@@ -1,4 +1,5 @@
-"""Files of records and documents: .txt, .tsv, .csv, .jsonl and .parquet, plain or compressed with .gz, .xz or .zst.
+"""Files of records and documents: .txt, .tsv, .csv, .jsonl, .parquet and .arrow, plain or compressed with .gz, .xz or
+.zst; and folders of Hugging Face's `datasets`.
 
 Everything is read as a stream; errors name the file and the line.
 """
@@ -6,6 +7,7 @@ Everything is read as a stream; errors name the file and the line.
 import csv
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import ConfigError, UserError, did_you_mean, one_line
-from regard.data.decompress import compression_of, open_decompressed
+from regard.data.arrow_columns import choose, columns_of, dataset_files, is_dataset, read_columns
+from regard.data.decompress import compression_of
 from regard.data.text.lines import read_lines
 
 log = logging.getLogger(__name__)
-FORMATS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
+FORMATS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet", ".arrow")
 ALIASES = {".json": ".jsonl", ".ndjson": ".jsonl"}  # a file that is one JSON document fails on its first line
 TEXT = ("text",)  # the field of a document
 
@@ -70,10 +73,12 @@ def file_format(path: Path) -> str:
 
 def read_rows(path: Path, wanted: Fields, more: bool = False) -> Iterator[Row]:
     """Records with these fields. `more` allows further fields after the last, such as several references: further
-    columns of a .tsv, or a list in a .jsonl or .parquet."""
+    columns of a .tsv, or a list in a .jsonl, .parquet or .arrow."""
+    if is_dataset(path):
+        return (row for file in dataset_files(path) for row in _arrow(file, wanted, more))
     match file_format(path):
-        case ".parquet":
-            return _parquet(path, wanted, more)
+        case ".parquet" | ".arrow":
+            return _arrow(path, wanted, more)
         case ".jsonl":
             return _jsonl(path, wanted, more)
         case ".csv":
@@ -160,10 +165,11 @@ def _jsonl(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
             raise UserError(f"{path}, line {number}: is not JSON ({str(error).splitlines()[0]})") from None
         if not isinstance(record, dict):
             raise UserError(f"{path}, line {number}: is not a JSON object; each line must be one")
+        flat = _flat(record)
         for name in wanted.names:
-            if name not in record:
+            if name not in flat:
                 raise UserError(f"{path}, line {number}: has no {name!r}; {did_you_mean(name, record)}{wanted.hint}")
-        fields = _fields([record[name] for name in wanted.names], more)
+        fields = _fields([flat[name] for name in wanted.names], more)
         try:
             "".join(fields).encode()
         except UnicodeEncodeError:  # JSON can escape one half of a surrogate pair, which no tokenizer can read
@@ -171,21 +177,18 @@ def _jsonl(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
         yield Row(path, number, fields)
 
 
-def _parquet(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
-    import pyarrow
-    import pyarrow.parquet
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """The record, and what is in records inside it: as translation.de, and as de where no other value has that name."""
+    inside = [(key, name, value) for key, one in record.items() if isinstance(one, dict) for name, value in one.items()]
+    counts = Counter(name for _, name, _ in inside)
+    own = {name: value for _, name, value in inside if counts[name] == 1}
+    return own | {f"{key}.{name}": value for key, name, value in inside} | record
 
-    try:
-        with open_decompressed(path) as data:
-            file = pyarrow.parquet.ParquetFile(data)
-            columns = [file.schema_arrow.names[place] for place in _places(path, file.schema_arrow.names, wanted)]
-            number = 0
-            for batch in file.iter_batches(batch_size=4096, columns=columns):
-                for values in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
-                    number += 1
-                    yield Row(path, number, _fields(values, more))
-    except (OSError, pyarrow.ArrowException) as error:
-        raise UserError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from None
+
+def _arrow(path: Path, wanted: Fields, more: bool) -> Iterator[Row]:
+    columns = choose(path, columns_of(path), wanted.names, ordered=not wanted.required, hint=wanted.hint)
+    for number, values in enumerate(read_columns(path, columns), 1):
+        yield Row(path, number, _fields(values, more))
 
 
 def _places(path: Path, header: Sequence[str], wanted: Fields) -> list[int]:

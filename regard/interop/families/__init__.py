@@ -10,6 +10,7 @@ from regard.interop.families import (
     gptj,
     granite,
     images,
+    later,
     learned,
     llama,
     marian,
@@ -29,6 +30,7 @@ from regard.interop.family import Family
 DECODERS = (
     *(gpt2.FAMILY, llama.FAMILY, neox.FAMILY), *qwen.FAMILIES, *mixture.FAMILIES, *gemma.FAMILIES, *olmo.FAMILIES,
     *granite.FAMILIES, *partly_rotary.FAMILIES, *cohere.FAMILIES, *gptj.FAMILIES, *learned.FAMILIES, *falcon.FAMILIES,
+    *later.FAMILIES,
 )  # fmt: skip
 ENCODERS = (*bert.FAMILIES, *roberta.FAMILIES, *small.FAMILIES, *modernbert.FAMILIES)
 PAIRS = (marian.FAMILY, *t5.FAMILIES, *bart.FAMILIES)
@@ -45,8 +47,11 @@ UNREADABLE = {
     "deberta-v2": "scores add matches of positions with content, projected anew in each layer (pos_att_type)",
     "esm": "masked tokens rescale the embeddings of the others (token_dropout)",
     "gemma3": "images are read beside the text; the text model alone (gemma3_text) is read",
+    "gpt_oss": "each head can attend to nothing (sinks)",
+    "hunyuan_v1_dense": "queries and keys are normed after their rotary positions (query_layernorm)",
     "longformer": "global tokens have projections of their own (attention_window)",
     "mamba": "it has no attention",
+    "ministral3": "queries are scaled by their position (llama_4_scaling_beta)",
     "nystromformer": "keys and values are folded into landmarks (num_landmarks)",
     "qwen2_moe": "an expert that all tokens visit stands beside the others (shared_expert_intermediate_size)",
     "umt5": "each layer has relative positions of its own",

@@ -1,4 +1,4 @@
-"""Falcon and Bloom: queries, keys and values in one matrix, head by head; rotary positions or ALiBi (2022, 2023)."""
+"""Falcon, Bloom and MPT: queries, keys and values in one matrix; rotary positions or ALiBi (2022, 2023)."""
 
 from regard.interop.families.decoder import QUERY_KEY_VALUE
 from regard.interop.families.rope import read_rotary
@@ -7,7 +7,8 @@ from regard.interop.folder import Weights
 from regard.interop.settings import HEADS, HIDDEN, LAYERS, LENGTH, VOCAB, WIDTH, Settings
 from regard.interop.table import Change, Row, Table, both, fused, fused_by_group, fused_by_head, split
 from regard.models.gpt import GPT
-from regard.parts.feed import TanhGELU
+from regard.parts.attention import Full
+from regard.parts.feed import GELU, TanhGELU
 from regard.parts.norms import LayerNorm
 from regard.parts.positions import ALiBi
 from regard.parts.wiring import Parallel, PreNorm, SharedNorm, Wiring
@@ -105,6 +106,54 @@ def _table(norms: list[Row], change: Change) -> Table:
     )
 
 
+MPT_ATTENTION = {
+    "alibi": True, "alibi_bias_max": 8, "attn_type": "multihead_attention", "attn_uses_sequence_id": False,
+    "clip_qkv": None, "prefix_lm": False, "qk_ln": False,
+}  # fmt: skip
+
+
+def mpt(file: Settings, weights: Weights, architecture: str) -> GPT:
+    attention = file.part("attn_config") or Settings({}, file.where)
+    for key, value in MPT_ATTENTION.items():
+        attention.only(key, value)
+    file.only("no_bias", True)
+    file.only("logit_scale", None)
+    file.only("expansion_ratio", 4)  # no code has ever read another
+    file.read_keys |= {"embedding_fraction", "emb_pdrop", "init_device", "learned_pos_emb", "norm_type", "verbose"}
+    width, heads = file.integer("d_model", 2048, WIDTH), file.integer("n_heads", 16, HEADS)
+    scale = attention.data.get("softmax_scale")
+    attention.read_keys.add("softmax_scale")
+    return GPT(
+        vocab=file.integer("vocab_size", 50368, VOCAB),
+        width=width,
+        layers=file.integer("n_layers", 24, LAYERS),
+        heads=heads,
+        attention=Full() if scale is None else Full(attention.number("softmax_scale", None, low=1e-9, high=1e9)),
+        position=ALiBi(),
+        feed=GELU(4 * width),
+        norm=LayerNorm(file.eps("layer_norm_epsilon", 1e-5), bias=False),
+        dropout=0.0,
+        bias=False,
+        tied=file.flag("tie_word_embeddings", True),
+    )
+
+
+def mpt_table(config: GPT) -> Table:
+    theirs, ours = "transformer.blocks.{}", "decoder.{}"
+    names = {"attn.out_proj": "attend.out", "ffn.up_proj": "feed.up", "ffn.down_proj": "feed.down"}
+    names |= {"norm_1": "attend_norm", "norm_2": "feed_norm"}
+    return Table(
+        rows=[
+            Row("transformer.wte.weight", ("embedding.table.weight",)),
+            *fused(f"{theirs}.attn.Wqkv", QUERY_KEY_VALUE),
+            *(row for one, own in names.items() for row in both(f"{theirs}.{one}", f"{ours}.{own}")),
+            *both("transformer.norm_f", "decoder.norm"),
+            Row("lm_head.weight", ("embedding.head",)),
+        ],
+        tied={"lm_head.weight": "transformer.wte.weight"},
+    )
+
+
 FAMILIES = (
     Family(
         model_type="falcon",
@@ -120,6 +169,15 @@ FAMILIES = (
         architectures=("BloomForCausalLM", "BloomModel"),
         config=bloom,
         table=bloom_table,
+        prefix="transformer.",
+        heads=("lm_head.",),
+    ),
+    Family(
+        model_type="mpt",
+        architectures=("MptForCausalLM", "MPTForCausalLM"),
+        config=mpt,
+        table=mpt_table,
+        length="max_seq_len",
         prefix="transformer.",
         heads=("lm_head.",),
     ),

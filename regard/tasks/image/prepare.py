@@ -36,7 +36,7 @@ def prepare_images(task: Any, plan: Settings, workspace: Workspace) -> Iterator[
         raise ConfigError(f"model: {type(plan.model).__name__} reads no images; choose ViT")
     final, temporary = out / "images", out.parent / f".{out.name}.images.part"
     place = final if workspace.resume and final.exists() else temporary
-    train = Sources(data.train, "train")
+    train = Sources(data.train, "train", data.columns)
     sizes_known = plan.model.image and plan.model.patch and plan.model.channels
     model = plan.model if place == final and sizes_known else with_sizes(plan.model, train.sizes())
     image_format = ImageFormat(model.image, model.channels, data.resize)
@@ -45,7 +45,7 @@ def prepare_images(task: Any, plan: Settings, workspace: Workspace) -> Iterator[
             if first and place == temporary:
                 shutil.rmtree(temporary, ignore_errors=True)
                 log.info("decoding the images")
-                _decode(temporary, train, Sources(data.valid, "test"), image_format)
+                _decode(temporary, train, Sources(data.valid, "test", data.columns), image_format)
         ready = _prepared(task, plan, model, place, log_notes=ranks.first)
         keep = (lambda: None) if place == final else (lambda: place.replace(final))
         with Prefetch(ready.train) as prefetch:

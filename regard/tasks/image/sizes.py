@@ -22,9 +22,10 @@ class Sources:
 
     names: Sequence[str]
     split: Split
+    columns: tuple[str, ...] = ()  # of data sets
 
     def each(self) -> list[ImageSource]:
-        return [find_images(Path(name), self.split) for name in self.names]
+        return [find_images(Path(name), self.split, self.columns) for name in self.names]
 
     def sizes(self) -> list[Size]:
         sizes = [size for source in self.each() for size in source.sizes()]

@@ -21,6 +21,7 @@ from regard.data.trees.conllu import Parse
 from regard.interop.base_model import BaseModel
 from regard.models import Model, ViT
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
+from regard.tasks.columns import training_columns
 from regard.tasks.image.answers import image_probabilities
 from regard.tasks.image.prepare import note_skipped, prepare_images
 from regard.tasks.image.recording import record_image
@@ -104,7 +105,8 @@ class ClassifyImages(Task):
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         """Accuracy and macro-F1 over all that can be read; of files that hold both splits, over the test split."""
         answers, references, skipped = [], [], []
-        for record, probabilities in self.each_probability(run, chain.from_iterable(Sources(files, "test").each())):
+        sources = Sources(files, "test", options.columns or training_columns(run))
+        for record, probabilities in self.each_probability(run, chain.from_iterable(sources.each())):
             if isinstance(probabilities, ImageError):
                 skipped.append(str(probabilities))
                 continue

@@ -16,14 +16,14 @@ def attention(
     model: nn.Module, tokenizer: Tokenizer, source: str, target: str, tree: Parse | None = None
 ) -> tuple[Heard, list[str], list[str]]:
     """Every attention pattern while the model reads `source` and writes `target`, with the tokens of both axes."""
-    tokens, device = tokenizer.encode([source, target]), device_of(model)
-    read = torch.tensor([[*tokens[0], tokenizer.end]], device=device)
-    written = torch.tensor([[tokenizer.start, *tokens[1]]], device=device)
+    [tokens], [answer], device = tokenizer.encode([source]), tokenizer.targets.encode([target]), device_of(model)
+    read = torch.tensor([[*tokens, tokenizer.end]], device=device)
+    written = torch.tensor([[tokenizer.start, *answer]], device=device)
     trees = None if tree is None else source_trees([source], [tree], tokenizer)
     positions = () if trees is None else (pad_trees(trees).to(device),)
     with evaluation_mode(model), torch.inference_mode(), listen(model) as heard:
         model(read, written, None, *positions)
-    return heard, [*tokenizer.pieces(tokens[0]), "·"], [*tokenizer.pieces(tokens[1]), "·"]
+    return heard, [*tokenizer.pieces(tokens), "·"], [*tokenizer.targets.pieces(answer), "·"]
 
 
 def align(
@@ -42,7 +42,8 @@ def align(
     table = torch.zeros(len(target.split()), len(source.split()))
     if not table.numel():  # a blank text may have tokens, but no words
         return []
-    of_target, of_source = (torch.tensor(_words_of(tokenizer, text)) for text in (target, source))
+    of_target = torch.tensor(_words_of(tokenizer.targets, target))
+    of_source = torch.tensor(_words_of(tokenizer, source))
     table.index_put_((of_target[:, None], of_source), weights, accumulate=True)
     return [(read, word) for word, read in enumerate(table.argmax(1).tolist())]
 

@@ -53,7 +53,7 @@ def score_targets(
     if not pairs:
         return []
     texts, device = [source for source, _ in pairs], device_of(model)
-    rows = zip(tokenizer.encode(texts), tokenizer.encode([target for _, target in pairs]), strict=True)
+    rows = zip(tokenizer.encode(texts), tokenizer.targets.encode([target for _, target in pairs]), strict=True)
     batches = Pairs(list(rows), tokenizer, SCORED_ROWS, trees=source_trees(texts, trees, tokenizer))
     scores: list[float] = []
     with evaluation_mode(model), torch.inference_mode():

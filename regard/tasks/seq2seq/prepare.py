@@ -85,5 +85,5 @@ def _encode(pairs: Sequence[TextPair], tokenizer: Tokenizer, max_length: int | N
             f"{len(texts):,}",
             max_length,
         )
-    targets = tokenizer.encode([target for _, target in pairs])
+    targets = tokenizer.targets.encode([target for _, target in pairs])
     return [(tokens[source][:max_length], target) for (source, _), target in zip(pairs, targets, strict=True)]

@@ -37,7 +37,8 @@ def record_pair(
 
 
 def _maps(run: Run, tokenizer: Tokenizer, text: str, target: str, heard: dict[str, Any]) -> list[AttentionMap]:
-    source, written = (token_labels(tokenizer, tokens) for tokens in tokenizer.encode([text, target]))
+    source = token_labels(tokenizer, tokenizer.encode([text])[0])
+    written = token_labels(tokenizer.targets, tokenizer.targets.encode([target])[0])
     read, so_far, writes = (*source, END), (START, *written), (*written, END)
     maps = []
     for name, pattern in heard.items():
@@ -53,5 +54,5 @@ def _maps(run: Run, tokenizer: Tokenizer, text: str, target: str, heard: dict[st
     return maps
 
 
-def _check_lengths(run: Run, tokenizer: Tokenizer, *texts: str) -> None:
-    check_length(run, sum(map(len, tokenizer.encode(texts))) + 2)
+def _check_lengths(run: Run, tokenizer: Tokenizer, text: str, target: str = "") -> None:
+    check_length(run, len(tokenizer.encode([text])[0]) + len(tokenizer.targets.encode([target])[0]) + 2)

@@ -27,6 +27,6 @@ def translation_sample(tokenizer: Tokenizer, source: str, pairs: Pairs) -> Sampl
         room = room_after(model, row.source.shape[1])
         max_tokens = TOKENS if room is None else min(TOKENS, room)
         written = greedy(writer, state, 1, tokenizer.start, tokenizer.end, max_tokens)
-        return f"{shorten(source, SHOWN, placeholder=' …')}\n→ {tokenizer.decode(written)[0]}"
+        return f"{shorten(source, SHOWN, placeholder=' …')}\n→ {tokenizer.targets.decode(written)[0]}"
 
     return sample

@@ -78,7 +78,7 @@ def _write(
     ends = tokenizer.start, tokenizer.end, max_tokens
     if beam is None:
         tokens = greedy(model, state, rows, *ends)
-        return [[Written(text)] for text in tokenizer.decode(tokens)]
+        return [[Written(text)] for text in tokenizer.targets.decode(tokens)]
     hypotheses = beam.search(model, state, rows, *ends)
-    texts = iter(tokenizer.decode([one.tokens for best in hypotheses for one in best]))
+    texts = iter(tokenizer.targets.decode([one.tokens for best in hypotheses for one in best]))
     return [[Written(next(texts), one.score) for one in best] for best in hypotheses]
