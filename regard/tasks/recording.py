@@ -87,6 +87,7 @@ class ViewedFamily:
     separation: int  # the least distance in the chain of pairs that are predicted
     rows: Mapping[str, Float[Tensor, "heads sequence residue residue"]]  # patterns of attention by its name
     columns: Mapping[str, Float[Tensor, "heads residue sequence sequence"]]
+    reading: str  # how many sequences were read letter by letter, and how often
 
     @property
     def bytes(self) -> int:

@@ -65,9 +65,9 @@ def record_family(run: Run, view_input: ViewInput, sequences: int) -> Recording:
         separation=alignment.alphabet.separation,
         rows=_by_line(heard, "rows", len(read)),
         columns=_by_line(heard, "columns", alignment.length),
+        reading=_reading(len(read), alignment.sequences),
     )
-    notes = (*shown.notes, *_reading(family, alignment))
-    return Recording(view_input, _answer(family, alignment), _best(family), _maps(family), notes, family=family)
+    return Recording(view_input, _answer(family, alignment), _best(family), _maps(family), shown.notes, family=family)
 
 
 def identity(letters: Int[Tensor, "sequence residue"], gap: int) -> Float[Tensor, "sequence sequence"]:
@@ -153,19 +153,18 @@ def _best(family: ViewedFamily) -> tuple[tuple[str, float], ...]:
 def _answer(family: ViewedFamily, alignment: Alignment) -> str:
     i, j = torch.triu_indices(len(family.contact), len(family.contact), family.separation)
     likely = int((family.contact[i, j] >= LIKELY).sum())
-    answer = f"{likely:,} pairs of {alignment.length:,} residues touch with a probability of {LIKELY:.0%} or more"
+    answer = f"{likely:,} contacts of {alignment.length:,} residues have a probability of {LIKELY:.0%} or more"
     if family.distance is None:
         return answer
     scores = precision(family.contact, family.distance, alignment.alphabet)
     best = ", ".join(f"{value:.0%} of the top {name}" for name, value in scores.items())
-    return f"{answer}; in the structure {best} touch" if best else answer
+    return f"{answer}; in the structure, {best} pairs touch" if best else answer
 
 
-def _reading(family: ViewedFamily, alignment: Alignment) -> tuple[str, ...]:
-    """What the patterns are of, where not all sequences are read letter by letter."""
-    if len(family.sequences) == alignment.sequences:
-        return ()
+def _reading(read: int, sequences: int) -> str:
+    if read == sequences:
+        return f"All {sequences:,} sequences are read letter by letter."
     return (
-        f"contacts are the mean of {predict.READINGS} readings of {len(family.sequences)} sequences each, beside "
-        f"statistics of all {alignment.sequences:,}; the attention shown is that of the first reading",
+        f"Contacts are the mean of {predict.READINGS} readings of {read} sequences each, drawn at random, beside "
+        f"statistics of all {sequences:,}. The attention is that of the first reading."
     )

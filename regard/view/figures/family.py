@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from torch import Tensor
-
 from regard.tasks.recording import Recording
-from regard.view.figures.canvas import MAX_LABELS, colour_bar, draw_map, escape, new_figure
+from regard.view.figures.canvas import colour_bar, draw_map, escape, new_figure
 from regard.view.pictures.family import (
     ABOVE,
     compared,
@@ -41,10 +39,11 @@ def residues_figure(recording: Recording, attention: str | None, head: int | Non
     pattern = residue_pattern(recording, attention, head)
     figure, [left, right] = new_figure(2 * SIDE + 1.6, SIDE, columns=2)
     _draw_contacts(left, recording)
-    _draw_square(
-        right, pattern, _name(attention, head), float(pattern.max()), "attention weight", family_of(recording).residues
-    )
+    image = right.imshow(pattern.numpy(), cmap="viridis", vmin=0, extent=_extent(recording))
+    right.set(xlabel="key: residue", ylabel="query: residue")
+    right.set_title(_name(attention, head), fontsize=9)
     colour_bar(figure, left.images[0], left, "probability of a contact")
+    colour_bar(figure, image, right)
     return figure
 
 
@@ -54,10 +53,13 @@ def sequences_figure(recording: Recording, attention: str | None, head: int | No
     attention = attention or last_of(family.columns, "sequences")
     pattern = sequence_patterns(recording, attention, head).mean(0)
     figure, [left, right] = new_figure(2 * SIDE + 1.6, SIDE, columns=2)
-    _draw_square(left, pattern, _name(attention, head), float(pattern.max()), "attention weight", family.sequences)
-    _draw_square(
-        right, family.identity, "identity of the sequences", 1.0, "fraction of equal letters", family.sequences
-    )
+    left_map = draw_map(left, pattern, family.sequences, family.sequences, float(pattern.max()))
+    right_map = draw_map(right, family.identity, family.sequences, family.sequences, 1.0)
+    for axes, title in ((left, _name(attention, head)), (right, "identity of the sequences")):
+        axes.set_xlabel(title)
+        axes.tick_params(labelsize=max(4, min(8, 400 // len(family.sequences))))
+    colour_bar(figure, left_map, left)
+    colour_bar(figure, right_map, right, "fraction of equal letters")
     return figure
 
 
@@ -65,20 +67,17 @@ def _draw_contacts(axes: "Axes", recording: Recording) -> None:
     from matplotlib import colormaps
 
     family = family_of(recording)
-    what = ABOVE[known_above(family)[0]]
-    first, last = family.first - 0.5, family.first + len(family.residues) - 0.5
     colours = colormaps["viridis"].with_extremes(bad=UNKNOWN)
-    axes.imshow(compared(family).numpy(), cmap=colours, vmin=0, vmax=1, extent=(first, last, last, first))
+    axes.imshow(compared(family).numpy(), cmap=colours, vmin=0, vmax=1, extent=_extent(recording))
     axes.set(xlabel="residue", ylabel="residue")
-    axes.set_title(f"below: predicted contacts; above: {what}", fontsize=9)
+    axes.set_title(f"below: predicted contacts; above: {ABOVE[known_above(family)[0]]}", fontsize=9)
 
 
-def _draw_square(axes: "Axes", weights: Tensor, title: str, vmax: float, label: str, names: Sequence[str]) -> None:
-    image = draw_map(axes, weights, names, names, vmax)
-    if len(names) <= MAX_LABELS:
-        axes.tick_params(labelsize=max(4, min(8, 400 // len(names))))
-    axes.set_title(title, fontsize=9)
-    axes.figure.colorbar(image, ax=axes, shrink=0.7).set_label(label, fontsize=8)
+def _extent(recording: Recording) -> tuple[float, float, float, float]:
+    """Residues are counted from 1."""
+    family = family_of(recording)
+    first, last = family.first - 0.5, family.first + len(family.residues) - 0.5
+    return first, last, last, first
 
 
 def _name(attention: str, head: int | None) -> str:

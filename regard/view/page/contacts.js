@@ -20,7 +20,7 @@ export async function showContacts(place, shown, state, change) {
   const controls = make("div", { class: "row" },
     dropdown("above the diagonal", options, above, (name) => change({ above: name })), stretchChoice(families[0], change));
   const panels = families.map((family) => panel([contactMap(family, above, linked)]));
-  place.replaceChildren(controls, make("div", { class: "panels" }, ...panels), make("p", { class: "faint" }, `${HELP} ${GREY}`));
+  place.replaceChildren(controls, make("div", { class: "panels" }, ...panels), make("p", { class: "faint" }, `${HELP} ${GREY} ${families[0].reading}`));
 }
 
 export async function showResidues(place, shown, state, change) {
@@ -44,7 +44,7 @@ export async function showResidues(place, shown, state, change) {
     return [panel([contactMap(family, above, linked)]), panel([beside])];
   });
   const tables = families.map((family) => headTable(`${family.label}${ON_CONTACTS}`, tableNote(family), family.on_contacts, chosen, change));
-  const note = make("p", { class: "faint" }, `Residues attend along a sequence: queries run down, keys across. ${HELP}`);
+  const note = make("p", { class: "faint" }, `Residues attend along a sequence: queries run down, keys across. ${HELP} ${first.reading}`);
   place.replaceChildren(controls, make("div", { class: "panels" }, ...panels), note, ...tables.filter(Boolean));
 }
 

@@ -81,17 +81,18 @@ export function headChoices(names, state, change) {
 }
 
 // A number for each layer and head; a click chooses the head.
-export function headTable(title, note, values, chosen, change) {
+export function headTable(title, note, values, chosen, change, text = (value) => formatNumber(value, 2)) {
   const names = Object.keys(values);
   if (!names.length) return null;
   const heads = Math.max(...names.map((name) => values[name].length));
   const top = make("tr", {}, make("td"), ...Array.from({ length: heads }, (_, head) => make("th", { scope: "col" }, `head ${head}`)));
   const cell = (name, value, head) => {
+    const shownValue = text(value, name, head);
     const pressed = name === chosen.attention && head === chosen.head;
     const choose = () => change({ attention: name, head });
     return make("td", { class: "number" }, make("button", {
-      type: "button", class: pressed ? "same" : null, "aria-pressed": String(pressed), "aria-label": `${name}, head ${head}: ${formatNumber(value, 2)}`, onclick: choose,
-    }, formatNumber(value, 2)));
+      type: "button", class: pressed ? "same" : null, "aria-pressed": String(pressed), "aria-label": `${name}, head ${head}: ${shownValue}`, onclick: choose,
+    }, shownValue));
   };
   const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, name), ...values[name].map((value, head) => cell(name, value, head))));
   const table = make("table", { class: "plain" }, make("thead", {}, top), make("tbody", {}, ...body));

@@ -8,6 +8,7 @@ import { Picture } from "./picture.js";
 import { BAR_HEIGHT } from "./scale.js";
 
 const LETTER = 6.8; // approximate width in pixels
+const BOLD = 7.4; // of a letter of the title
 const TITLE = 20; // height
 const RIGHT = 30; // margin, for the last slanted label
 const MAX_CELL = 28;
@@ -30,13 +31,13 @@ export function heatMap({ name, title, label, matrix, scale, down, across, axes,
   };
   const size = () => {
     const cell = cellSize();
-    const titled = Math.min(picture?.availableWidth() ?? room, (title.length + 2) * LETTER);
+    const titled = Math.min(picture?.availableWidth() ?? room, (title.length + 2) * BOLD);
     return [Math.max(left + columns * cell[0] + RIGHT, left + BAR_WIDTH + 10, titled), top + rows * cell[1] + 10 + BAR_HEIGHT];
   };
 
   function draw(pen, colours, width) {
     const cell = cellSize();
-    pen.text(cut(title, Math.floor(width / LETTER)), 2, TITLE / 2, { colour: colours.ink, size: 12, bold: true });
+    pen.text(cut(title, Math.floor(width / BOLD)), 2, TITLE / 2, { colour: colours.ink, size: 12, bold: true });
     const blank = rgb(colours.line);
     pen.image(left, top, columns * cell[0], rows * cell[1], columns, rows, (row, column) => {
       const value = values[row * columns + column];

@@ -11,8 +11,10 @@ import { getJSON, unpack } from "./source.js";
 const NONE = "This model has no attention between sequences to show.";
 const NOTE = "At each residue, sequences attend to each other: queries run down, keys across. The identity of two sequences is "
   + "the fraction of equal letters, of the columns where both have one.";
-const FOLLOWS = "Spearman's correlation of the attention (mean over residues) with identity, over all pairs of different sequences. "
-  + "1: the more alike, the more attention; 0: relatedness does not matter.";
+const FOLLOWS = "Spearman's correlation of attention with identity, over all pairs of different sequences, and in brackets the "
+  + "largest of these weights as a multiple of uniform; weights are means over residues. 1: the more alike, the more attention; "
+  + "0: relatedness does not matter. Where all weights are nearly uniform, a correlation means little.";
+const MIN_SCALE = 2; // times uniform: so that near-uniform attention looks even and not like a contrast
 
 export async function showSequences(place, shown, state, change) {
   const families = await loadFamilies(shown);
@@ -25,7 +27,7 @@ export async function showSequences(place, shown, state, change) {
   const residue = state.residue !== null && state.residue < first.residues.length ? state.residue : null;
   const matrices = await Promise.all(families.map((family) => loadColumns(family, chosen, residue)));
   const linked = linkedSequences(families, matrices);
-  const scale = sharedScale(matrices.filter(Boolean));
+  const scale = multiples(matrices.filter(Boolean));
   const names = first.residues.map((name, place) => [place, name]);
   const controls = make("div", { class: "row" }, ...chosen.controls,
     dropdown("residue", [["", "mean of all"], ...names], residue ?? "", (one) => change({ residue: one === "" ? null : Number(one) })),
@@ -38,8 +40,15 @@ export async function showSequences(place, shown, state, change) {
     const right = map("identity", `${family.label}identity of the sequences`, family.identity, identity, tokens, ["sequence", "sequence"], linked);
     return [left, right].map((one) => make("section", { class: "panel" }, one));
   });
-  const tables = families.map((family) => headTable(`${family.label}Does attention follow identity?`, FOLLOWS, family.follows_identity, chosen, change));
-  place.replaceChildren(controls, make("div", { class: "panels" }, ...panels), make("p", { class: "faint" }, NOTE), ...tables.filter(Boolean));
+  const tables = families.map((family) => headTable(`${family.label}Does attention follow identity?`, FOLLOWS, family.follows_identity, chosen, change,
+    (value, name, head) => `${formatNumber(value, 2)} (${formatNumber(family.sharpest[name][head], 3)}×)`));
+  place.replaceChildren(controls, make("div", { class: "panels" }, ...panels), make("p", { class: "faint" }, `${NOTE} ${first.reading}`), ...tables.filter(Boolean));
+}
+
+// One scale for all runs, that reaches at least to a few times the uniform weight.
+function multiples(matrices) {
+  const least = Math.max(...matrices.map(({ columns }) => MIN_SCALE / columns));
+  return new ColourScale(0, Math.max(least, sharedScale(matrices).max));
 }
 
 function linkedSequences(families, matrices) {

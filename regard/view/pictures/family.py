@@ -106,6 +106,20 @@ def follows_identity(recording: Recording) -> dict[str, list[float]]:
     }
 
 
+def sharpest(recording: Recording) -> dict[str, list[float]]:
+    """For each head of the attention between sequences: its largest weight on another one, as a multiple of uniform.
+
+    Weights are means over residues. A correlation of weights that hardly differ means little.
+    """
+    family = family_of(recording)
+    count = len(family.identity)
+    others = 1 - torch.eye(count)
+    return {
+        name: [float((one * others).max()) * count for one in pattern.mean(1)]
+        for name, pattern in family.columns.items()
+    }
+
+
 def family_picture(recording: Recording) -> dict[str, Any]:
     """Everything that is the same for every layer and head."""
     family = family_of(recording)
@@ -118,6 +132,7 @@ def family_picture(recording: Recording) -> dict[str, Any]:
         "length": family.length,
         "sequences": family.sequences,
         "letters": family.letters,
+        "reading": family.reading,
         "separation": family.separation,
         "touching": family.touching,
         "above": [[name, ABOVE[name]] for name in known_above(family)],
@@ -127,6 +142,7 @@ def family_picture(recording: Recording) -> dict[str, Any]:
         "columns": {name: len(pattern) for name, pattern in family.columns.items()},
         "on_contacts": on_contacts(recording),
         "follows_identity": follows_identity(recording),
+        "sharpest": sharpest(recording),
     }
 
 
