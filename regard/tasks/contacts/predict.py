@@ -69,11 +69,12 @@ def predict(model: nn.Module, alignment: Alignment, sequences: int, *, letters: 
             "%s: %s of its %s sequences are used", alignment.name, f"{MAX_SEQUENCES:,}", f"{alignment.sequences:,}"
         )
     alignment = alignment.sample(MAX_SEQUENCES)
-    parts: Iterable[Tensor] = list(stretches(alignment.length))
+    all_parts = list(stretches(alignment.length))
+    parts: Iterable[Tensor] = all_parts
     if alignment.length > MAX_LENGTH:
-        shown = f"{alignment.length:,} residues are read {MAX_LENGTH} at a time, in {len(list(parts)):,} parts"
-        log.info("%s: %s, which takes a while", alignment.name, shown)
-        parts = progress(parts, f"{alignment.name}: parts read")
+        shown = f"{alignment.length:,} residues are read {MAX_LENGTH} at a time, in {len(all_parts):,} parts"
+        log.info("%s: %s; the time grows with the square of the length", alignment.name, shown)
+        parts = progress(all_parts, f"{alignment.name}, parts read of {len(all_parts):,}")
     total = torch.zeros(3, alignment.length, alignment.length)
     times = torch.zeros(alignment.length, alignment.length)
     log_letters = torch.zeros(alignment.length, len(alignment.alphabet.letters))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Integer
 from torch import Tensor
 
 from regard.core.errors import UserError
@@ -70,7 +70,7 @@ def record_family(run: Run, view_input: ViewInput, sequences: int) -> Recording:
     return Recording(view_input, _answer(family, alignment), _best(family), _maps(family), shown.notes, family=family)
 
 
-def identity(letters: Int[Tensor, "sequence residue"], gap: int) -> Float[Tensor, "sequence sequence"]:
+def identity(letters: Integer[Tensor, "sequence residue"], gap: int) -> Float[Tensor, "sequence sequence"]:
     """The fraction of equal letters of each two sequences, of the columns where neither has a gap."""
     here = (letters != gap).float()
     equal = torch.zeros(len(letters), len(letters))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "#d4d9de"  # pairs that are not predicted, or whose distance is unknown
 SIDE = 5.2  # inches of a map
+MIN_SCALE = 2.0  # times uniform: the colour scale reaches at least so far, so that near-uniform attention looks even
 
 
 def contacts_figure(recordings: Sequence[tuple[str, Recording]]) -> "Figure":
@@ -53,7 +54,8 @@ def sequences_figure(recording: Recording, attention: str | None, head: int | No
     attention = attention or last_of(family.columns, "sequences")
     pattern = sequence_patterns(recording, attention, head).mean(0)
     figure, [left, right] = new_figure(2 * SIDE + 1.6, SIDE, columns=2)
-    left_map = draw_map(left, pattern, family.sequences, family.sequences, float(pattern.max()))
+    vmax = max(float(pattern.max()), MIN_SCALE / len(pattern))
+    left_map = draw_map(left, pattern, family.sequences, family.sequences, vmax)
     right_map = draw_map(right, family.identity, family.sequences, family.sequences, 1.0)
     for axes, title in ((left, _name(attention, head)), (right, "identity of the sequences")):
         axes.set_xlabel(title)
