@@ -1,6 +1,7 @@
 """Alignments and structures as biologists have them, and what is wrong with them in one line."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,20 @@ def test_every_format_says_the_same(text: str, packed: bool, tmp_path: Path):
 def test_columns_are_those_of_the_first_sequence():
     alignment = encode("x", [("a", "M-KVL.A"), ("b", "MWKV-XA")])
     assert rows_of(alignment) == ["MKVLA", "MKV-A"]
+
+
+def test_the_end_of_a_translated_gene_is_no_residue():
+    alignment = encode("x", [("a", "MKVLA*"), ("b", "MKV*--"), ("c", "MKVLAW")])
+    assert rows_of(alignment) == ["MKVLA", "MKV--", "MKVLA"]
+
+
+def test_sequences_keep_their_names():
+    alignment = encode("x", [(f"s{number}", "MKVLA") for number in range(9)])
+    assert alignment.label(3) == "s3"
+    some = replace(alignment, letters=torch.arange(9, dtype=torch.uint8)[:, None].expand(9, 5)).sample(4, "seed")
+    assert [some.label(place) for place in range(4)] == [f"s{number}" for number in some.letters[:, 0].tolist()]
+    assert some.label(0) == "s0"
+    assert replace(alignment, labels=()).label(3) == "sequence 4"
 
 
 def test_rna_is_known_by_its_letters_and_dna_is_read_as_rna():

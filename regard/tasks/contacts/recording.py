@@ -93,7 +93,7 @@ def _shown(run: Run, family: FamilyInput, sequences: int) -> Shown:
     if alignment.sequences > MAX_SEQUENCES:
         notes.append(f"{MAX_SEQUENCES:,} of its {alignment.sequences:,} sequences are used, drawn at random")
         alignment = alignment.sample(MAX_SEQUENCES)
-    longest, first = _longest(run, min(sequences, alignment.sequences)), 0
+    longest, first = _max_length(run, min(sequences, alignment.sequences)), 0
     if length > longest:
         first = max(0, min(family.first - 1, length - longest))
         index = torch.arange(first, first + longest)
@@ -106,7 +106,7 @@ def _shown(run: Run, family: FamilyInput, sequences: int) -> Shown:
     return Shown(replace(alignment, name=family.alignment.name), distance, first, length, tuple(notes))
 
 
-def _longest(run: Run, sequences: int) -> int:
+def _max_length(run: Run, sequences: int) -> int:
     """Residues of which all patterns fit in memory, at most as many as are read at once."""
 
     def needed(length: int) -> int:
