@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from jaxtyping import Float, UInt8
@@ -32,9 +33,9 @@ class ViewInput:
 
     @property
     def file_name(self) -> str:
-        """Of the file that the input is, if it is one."""
+        """Of the file that the input is, if it is one, without its folder: an exported page may be passed on."""
         file = self.family.alignment if self.family is not None else self.image
-        return "" if file is None else file.name
+        return "" if file is None else Path(file.name).name
 
     def as_json(self) -> dict[str, Any]:
         """As the page sends it: files by their digest."""
