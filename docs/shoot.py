@@ -49,7 +49,7 @@ You are all resolved rather to die than to famish?
 SHOTS = {
     "alignment": Shot(("mt", "rnn"), SENTENCE, {"view": "alignment", "with": "1"}, (885, 570)),
     "contacts": Shot(
-        (SHIPPED,), ("--input", FAMILY), {"view": "residues", "head": "1", "token": "pair-33-67"}, (1160, 950)
+        (SHIPPED,), ("--input", FAMILY), {"view": "residues", "head": "1", "token": "pair-33-67"}, (1160, 1030)
     ),
     "head": Shot(
         ("mt",), SENTENCE, {"view": "head", "attention": "decoder.0.cross", "head": "3"}, (750, 495), dark=True

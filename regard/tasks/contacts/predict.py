@@ -12,12 +12,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.closed_form.coevolution import mean_field, mutual_information
 from regard.core.machine import device_of
 from regard.data.alignments.alignment import Alignment
 from regard.data.alignments.alphabet import MASK, Alphabet
 from regard.data.alignments.batches import EDGES, sample_rows
-from regard.data.alignments.inputs import MAX_SEQUENCES, AlignmentInputs, count, encode_alignment
+from regard.data.alignments.inputs import MAX_SEQUENCES, AlignmentInputs, encode_with_scores
 from regard.data.progress import progress
 from regard.parts.taps import Heard, listen
 
@@ -55,10 +54,8 @@ class Part:
 
 
 def encode_part(alignment: Alignment, index: Tensor) -> Part:
-    part = alignment.columns(index)
-    counted = count(part)
-    made = encode_alignment(part, counted)
-    return Part(index, alignment.alphabet, made, mutual_information(counted), mean_field(counted))
+    made, scores = encode_with_scores(alignment.columns(index))
+    return Part(index, alignment.alphabet, made, scores.mutual_information, scores.mean_field)
 
 
 @torch.inference_mode()

@@ -115,7 +115,7 @@ class Contacts(Task):
         return predict(run.model, _read(alignment), self.sequences, letters=letters)
 
     def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
-        return ViewForm("family", "an alignment of a family, as FASTA, A3M, Stockholm or Clustal")
+        return ViewForm("family", "an alignment of a family")
 
     def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
         from regard.tasks.contacts.recording import record_family

@@ -74,13 +74,13 @@ function familyForm(run, state, { choose, upload }) {
   text.value = pasted;
   text.addEventListener("input", () => { pasted = text.value; });
   const form = make("form", {}, make("div", { class: "row" },
-    make("label", { class: "wide" }, make("span", {}, "or paste the alignment"), text), make("button", { class: "first" }, "Show")));
+    make("label", { class: "wide" }, make("span", {}, "or paste it, as FASTA, A3M, Stockholm or Clustal"), text), make("button", { class: "first" }, "Show")));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     upload("alignment", new File([text.value], "pasted alignment"));
   });
   const files = make("div", { class: "row" }, file("alignment", `${run.hint}: choose a file, or drop it on the page`));
-  if (state.alignment) files.append(file("structure", "structure to compare with: .pdb, .cif or .npz", ".pdb,.cif,.mmcif,.ent,.npz,.gz"));
+  if (state.alignment) files.append(file("structure", "a structure to compare with (.pdb, .cif, .npz)", ".pdb,.cif,.mmcif,.ent,.npz,.gz"));
   if (state.structure) files.append(make("button", { type: "button", onclick: () => choose({ structure: null, above: null }) }, "Without the structure"));
   return make("div", {}, files, form);
 }

@@ -107,6 +107,7 @@ function fitCells(rows, columns, tallest, widest, square) {
   const [width, height] = [Math.min(MAX_CELL, widest / columns), Math.min(MAX_CELL, tallest / rows)];
   if (!square) return [width, height];
   const both = Math.min(width, height);
+  if (rows === columns) return [both, both];
   return [Math.max(both, Math.min(width, 4)), Math.max(both, Math.min(height, 4))];
 }
 
