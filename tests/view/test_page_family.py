@@ -36,6 +36,12 @@ def site(runs: Runs) -> Iterator[tuple[str, Session]]:
         yield opened
 
 
+@pytest.fixture(autouse=True)
+def tall(watched: Watched) -> None:
+    """Whole maps are on the screen, so that the pointer can reach every cell."""
+    watched.page.set_viewport_size({"width": 1200, "height": 1600})
+
+
 @pytest.fixture
 def link(site: tuple[str, Session], alignment: Path) -> dict[str, Any]:
     """The state of a page that shows the family with its structure."""

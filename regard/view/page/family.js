@@ -11,9 +11,9 @@ const MATRICES = ["contact", "mean_field", "identity", "distance"];
 export async function loadFamilies(shown) {
   return Promise.all(shown.map(async ({ run, recording }) => {
     const family = await getJSON(`api/recordings/${recording.id}/family`);
-    for (const name of MATRICES) family[name] = family[name] ? unpack(family[name]) : null;
+    const matrices = Object.fromEntries(MATRICES.map((name) => [name, family[name] ? unpack(family[name]) : null]));
     const compared = Object.fromEntries(Object.entries(family.compared).map(([name, matrix]) => [name, unpack(matrix)]));
-    return { ...family, compared, id: recording.id, label: shown.length > 1 ? `${run.label}: ` : "" };
+    return { ...family, ...matrices, compared, id: recording.id, label: shown.length > 1 ? `${run.label}: ` : "" };
   }));
 }
 
