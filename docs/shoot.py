@@ -2,7 +2,8 @@
 
 A screenshot shows the file that `regard view --export` writes. SHOTS lists the runs that each needs, as the job pages
 train them: `lm`, `mt`, `rnn`, `houses`, `photos`; `image` shows the file of --photo, and `training` the study `parts`
-(--runs studies). It needs playwright and chromium, like the browser tests.
+(--runs studies). `contacts` and `sequences` show the alignment of --family, and the structure beside it, with the
+shipped weights. It needs playwright and chromium, like the browser tests.
 """
 
 import argparse
@@ -32,6 +33,8 @@ class Shot:
 
 
 PHOTO = "the file that --photo names"
+FAMILY = "the file that --family names"
+SHIPPED = "contacts"  # no run folder, but the shipped weights
 SENTENCE = ("--input", "Zwei große Hunde spielen im Schnee.")
 CHANGES = ["base", "muon", "no-feed-forward", "no-positions", "no-warm-up", "rnn"]
 SPEECH = """First Citizen:
@@ -45,12 +48,22 @@ You are all resolved rather to die than to famish?
 """
 SHOTS = {
     "alignment": Shot(("mt", "rnn"), SENTENCE, {"view": "alignment", "with": "1"}, (885, 570)),
+    "contacts": Shot(
+        (SHIPPED,), ("--input", FAMILY), {"view": "residues", "head": "1", "token": "pair-33-67"}, (1160, 1030)
+    ),
     "head": Shot(
         ("mt",), SENTENCE, {"view": "head", "attention": "decoder.0.cross", "head": "3"}, (750, 495), dark=True
     ),
     "image": Shot(("photos",), ("--input", PHOTO), {"view": "image"}, (1000, 740)),
     "long": Shot(
         ("lm",), ("--input", SPEECH), {"view": "head", "attention": "decoder.2.attend", "token": "query-14"}, (750, 787)
+    ),
+    "sequences": Shot(
+        (SHIPPED,),
+        ("--input", FAMILY),
+        {"view": "sequences", "attention": "blocks.0.columns", "head": "0"},
+        (980, 1020),
+        dark=True,
     ),
     "positions": Shot(("lm",), (), {"view": "positions"}, (750, 860)),
     "training": Shot(("parts",), (), {"view": "training", "groups": json.dumps(CHANGES)}, (1300, 668)),
@@ -64,12 +77,20 @@ SHOTS = {
 }
 
 
-def take(name: str, runs: Path, photo: Path | None, browser: object, out: Path = OUT) -> Path:
+def take(name: str, runs: Path, files: dict[str, Path], browser: object, out: Path = OUT) -> Path:
+    """`files` are those that stand for PHOTO and FAMILY."""
     shot, picture = SHOTS[name], out / f"{name}.png"
-    given = [str(photo and photo.absolute()) if word == PHOTO else word for word in shot.given]
+    given = [str(files[word].absolute()) if word in files else word for word in shot.given]
     with tempfile.TemporaryDirectory() as place:
         page_file = Path(place) / "page.html"
-        view = [sys.executable, "-m", "regard", "view", *(f"{runs.name}/{run}" for run in shot.runs), *given]
+        view = [
+            sys.executable,
+            "-m",
+            "regard",
+            "view",
+            *(run if run == SHIPPED else f"{runs.name}/{run}" for run in shot.runs),
+            *given,
+        ]
         subprocess.run([*view, "--export", page_file], cwd=runs.absolute().parent, check=True)
         width, height = shot.size
         scheme = "dark" if shot.dark else "light"
@@ -90,13 +111,17 @@ def main() -> None:
     parser.add_argument("names", nargs="+", choices=list(SHOTS), metavar="NAME", help=", ".join(SHOTS))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="the folder of the runs")
     parser.add_argument("--photo", type=Path, help="the picture that `image` shows")
+    parser.add_argument("--family", type=Path, help="the alignment that `contacts` and `sequences` show")
     options = parser.parse_args()
-    if "image" in options.names and options.photo is None:
-        parser.error("image: needs a picture file to show; name it with --photo")
+    files = {word: file for word, file in ((PHOTO, options.photo), (FAMILY, options.family)) if file is not None}
+    for name in options.names:
+        for word, option in ((PHOTO, "--photo"), (FAMILY, "--family")):
+            if word in SHOTS[name].given and word not in files:
+                parser.error(f"{name}: needs a file to show; name it with {option}")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in options.names:
-            print(take(name, options.runs, options.photo, browser))
+            print(take(name, options.runs, files, browser))
         browser.close()
 
 

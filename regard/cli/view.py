@@ -1,7 +1,6 @@
 """Verbs of the viewer: `view` shows runs in a browser, `plot` draws a figure for a paper."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from regard.cli.app import app
+from regard.cli.view_input import as_files, read_input, url_fragment
 from regard.core.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from regard.view.session import Session
 
 Cells = Annotated[tuple[str, ...], Parameter(name="--cell")]
+PictureName = Literal[
+    "alignment", "contacts", "evidence", "head", "image", "overview", "positions", "residues", "sequences", "training"
+]
+SHIPPED = Path("contacts")  # names the weights of `regard contacts`, where there is no such folder
 
 
 @app.command
@@ -25,6 +29,7 @@ def view(
     input: str | None = None,
     target: str | None = None,
     cells: Cells = (),
+    structure: Path | None = None,
     trees: tuple[Path, ...] = (),
     export: Path | None = None,
     host: str = "127.0.0.1",
@@ -36,13 +41,16 @@ def view(
     Parameters
     ----------
     runs
-        Run folders or Hugging Face folders. A folder of runs, or a study, stands for all runs in it.
+        Run folders or Hugging Face folders. A folder of runs, or a study, stands for all runs in it; `contacts` for the
+        shipped weights of `regard contacts`.
     input
-        The text to show first; for a model of images, an image file.
+        The text to show first; for a model of images, an image file; for one of contacts, an alignment file.
     target
         The target of the input; without it the model writes one.
     cells
         For a table: COLUMN=value of the row to predict; repeat for more cells.
+    structure
+        For contacts: a structure to compare with (.pdb, .cif, .npz); by default the one beside the alignment.
     trees
         CoNLL-U files with the dependency trees of the texts, for runs with Tree positions.
     export
@@ -57,7 +65,7 @@ def view(
     view_input = read_input(input, target, cells)
     check_export(export)
     open_runs = open_all(check_runs(runs), trees)
-    view_input = view_input and as_image(view_input, open_runs)
+    view_input = as_files(view_input, structure, open_runs)
     if cells and not any(run.describe()["kind"] == "row" for run in open_runs):
         raise ConfigError("--cell: only for tables, and none of these runs is one")
     from regard.view.session import Session
@@ -81,8 +89,8 @@ def _serve(session: "Session", view_input: "ViewInput | None", host: str, port: 
     from regard.view.server import bind, check_installed, serve
 
     check_installed()
-    if view_input is not None and view_input.image is not None:
-        session.keep_image(view_input.image)
+    if view_input is not None:
+        session.keep_input(view_input)
     listener = bind(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/{url_fragment(view_input)}"
     if not is_loopback(host):
@@ -102,7 +110,8 @@ def plot(
     input: str | None = None,
     target: str | None = None,
     cells: Cells = (),
-    picture: Literal["alignment", "evidence", "head", "image", "overview", "positions", "training"] | None = None,
+    structure: Path | None = None,
+    picture: PictureName | None = None,
     attention: str | None = None,
     head: int | None = None,
     as_: Annotated[Literal["map", "lines"], Parameter(name="--as")] = "map",
@@ -117,18 +126,20 @@ def plot(
     out
         The .png, .svg or .pdf file to write.
     input
-        The text or image file to draw the attention for; without it the training curves are drawn.
+        The text, image file or alignment file to draw the attention for; without it the training curves are drawn.
     target
         The target of the input; without it the model writes one.
     cells
         For a table: COLUMN=value of the row to explain; repeat for more cells.
+    structure
+        For contacts: a structure to compare with (.pdb, .cif, .npz); by default the one beside the alignment.
     picture
-        What to draw; by default what suits the input: alignment, image or evidence, else all heads.
+        What to draw; by default what suits the input: alignment, image, evidence or contacts, else all heads.
     attention
-        The attention module, such as decoder.1.cross; by default the mean of all (alignment), the last (image) or the
-        first (head).
+        The attention module, such as decoder.1.cross; by default the mean of all (alignment), the last (image,
+        residues, sequences) or the first (head).
     head
-        The head; by default the mean of all (alignment, image) or the first.
+        The head; by default the first (head), else the mean of all.
     as_
         Draw a head as a map of all weights, or as lines between tokens.
     trees
@@ -144,7 +155,7 @@ def plot(
         raise ConfigError("--input: is empty; give the text to draw the attention for")
     view_input, open_runs = read_input(input, target, cells), open_all(check_runs(runs), trees)
     request = PlotRequest(picture, attention, head, as_)
-    figure, answer = draw_plot(open_runs, view_input and as_image(view_input, open_runs), request)
+    figure, answer = draw_plot(open_runs, as_files(view_input, structure, open_runs), request)
     figures.save(figure, out)
     print(f"wrote {out}: {shorten(answer, 100, placeholder=' …')}" if answer else f"wrote {out}", file=sys.stderr)
 
@@ -163,10 +174,17 @@ def open_all(paths: tuple[Path, ...], trees: tuple[Path, ...]) -> "list[OpenRun]
     from regard.view.open_run import OpenRun
 
     parses = read_trees(trees) if trees else ()
-    open_runs = [OpenRun(path, parses) for path in paths]
+    open_runs = [OpenRun(path, parses, _label(path)) for path in paths]
     if trees and not any(run.takes_trees() for run in open_runs):
         raise ConfigError(f"--trees {trees[0]}: not needed, none of these runs has Tree positions")
     return open_runs
+
+
+def _label(path: Path) -> str | None:
+    """How the page names a run that is no folder of the user."""
+    from regard.tasks.contacts.shipped import FOLDER
+
+    return "contacts (shipped)" if path == FOLDER else None
 
 
 def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -174,13 +192,17 @@ def check_runs(runs: tuple[Path, ...]) -> tuple[Path, ...]:
     if not runs:
         raise ConfigError("name a run folder, such as runs/demo/dates")
     for path in runs:
-        if not path.is_dir():
+        if not path.is_dir() and path != SHIPPED:
             raise UserError(f"{path}: {'is a file, not a' if path.exists() else 'no such'} run folder")
     return tuple(run for path in runs for run in runs_in(path))
 
 
 def runs_in(path: Path) -> list[Path]:
     """The folder itself if it is a run, else the runs in it, or in the `runs` folder of a study."""
+    if path == SHIPPED and not path.is_dir():
+        from regard.tasks.contacts.shipped import FOLDER
+
+        return [FOLDER]
     if any((path / name).exists() for name in ("config.yaml", "config.json", "metrics.jsonl")):
         return [path]
     parent = path / "runs" if (path / "study.json").is_file() else path
@@ -188,49 +210,3 @@ def runs_in(path: Path) -> list[Path]:
     if not inside:
         raise UserError(f"{path}: not a run folder, and contains none; `regard train` and `regard fit` create them")
     return inside
-
-
-def read_input(text: str | None, target: str | None, cells: tuple[str, ...]) -> "ViewInput | None":
-    from regard.tasks.recording import ViewInput
-
-    if target is not None and text is None:
-        raise ConfigError("--target: needs the --input that it is the target of")
-    if cells and text is not None:
-        raise ConfigError("--cell and --input: use --cell for tables and --input for texts and images")
-    if cells:
-        row = {}
-        for cell in cells:
-            name, equals, value = cell.partition("=")
-            if not equals:
-                raise ConfigError(f"--cell {cell}: must be COLUMN=value")
-            row[name] = value
-        return ViewInput(row=row)
-    return None if text is None else ViewInput(text, target)
-
-
-def as_image(view_input: "ViewInput", runs: "Sequence[OpenRun]") -> "ViewInput":
-    """The input, read as an image file if one of the runs is a model of images."""
-    from regard.tasks.image.image_file import read_image_file
-    from regard.tasks.recording import ViewInput
-
-    if view_input.row is not None or not any(run.describe()["kind"] == "image" for run in runs):
-        return view_input
-    if view_input.target is not None:
-        raise ConfigError("--target: only for texts, and this run reads images")
-    return ViewInput(image=read_image_file(Path(view_input.text)))
-
-
-def url_fragment(view_input: "ViewInput | None") -> str:
-    """The part of the address from which the page reads its first input."""
-    import json
-    from urllib.parse import urlencode
-
-    if view_input is None:
-        return ""
-    fields = {
-        "text": view_input.text or None,
-        "target": view_input.target,
-        "row": view_input.row and json.dumps(view_input.row),
-        "image": view_input.image and view_input.image.digest,
-    }
-    return "#" + urlencode({name: value for name, value in fields.items() if value is not None})

@@ -15,10 +15,10 @@ COMPRESSED = (".gz", ".xz", ".zst")
 
 
 @contextmanager
-def open_decompressed(path: Path) -> Iterator[io.BufferedIOBase]:
-    """The decompressed bytes of a file."""
+def open_decompressed(path: Path, data: bytes | None = None) -> Iterator[io.BufferedIOBase]:
+    """The decompressed bytes of a file; with `data`, of a file with this name that somebody sent."""
     try:
-        with _decompressed(path) as file:
+        with _decompressed(path, data) as file:
             yield file
     except IsADirectoryError:
         raise UserError(f"{path}: is a folder; a file is needed") from None
@@ -45,14 +45,15 @@ def compression_of(path: Path) -> str:
     return suffix if suffix in COMPRESSED else ""
 
 
-def _decompressed(path: Path) -> io.BufferedIOBase:
+def _decompressed(path: Path, data: bytes | None) -> io.BufferedIOBase:
     compression = compression_of(path)
     if compression == ".gz":
-        return gzip.GzipFile(path)
+        return gzip.GzipFile(path) if data is None else gzip.GzipFile(fileobj=io.BytesIO(data))
     if compression == ".xz":
-        return lzma.LZMAFile(path)
+        return lzma.LZMAFile(path if data is None else io.BytesIO(data))
     if compression == ".zst":
         import pyarrow
 
-        return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
-    return path.open("rb")
+        source = str(path) if data is None else io.BytesIO(data)
+        return io.BufferedReader(pyarrow.input_stream(source, compression="zstd"))
+    return path.open("rb") if data is None else io.BytesIO(data)

@@ -95,6 +95,8 @@ def recorded_answers(session: Session, recorded: dict[str, Any]) -> dict[str, An
             answers[f"{start}/head?{query}"] = session.head(number, one["name"], head)
     if session.recording(number).image is not None:
         answers |= image_answers(session, number)
+    if session.recording(number).family is not None:
+        answers |= family_answers(session, number)
     cross = [one for one in recorded["maps"] if one["cross"]]
     for name in (None, *(one["name"] for one in cross)) if cross else ():
         for head in (None, *range(cross[0]["heads"])):
@@ -114,4 +116,16 @@ def image_answers(session: Session, number: int) -> dict[str, Any]:
             answers[f"{start}/patches?{query}"] = session.patches(number, name, head)
         if image["has_rollout"]:
             answers[f"{start}/rollout?{urlencode({'attention': name})}"] = session.rollout(number, name)
+    return answers
+
+
+def family_answers(session: Session, number: int) -> dict[str, Any]:
+    """Attention between residues as the mean over sequences; that of each sequence would make the file much larger."""
+    start, family = f"api/recordings/{number}", session.family(number)
+    answers = {f"{start}/family": family}
+    for kind, read in (("rows", session.residues), ("columns", session.sequences)):
+        for name, heads in family[kind].items():
+            for head in (None, *range(heads)):
+                query = urlencode({"attention": name} if head is None else {"attention": name, "head": head})
+                answers[f"{start}/{'residues' if kind == 'rows' else 'sequences'}?{query}"] = read(number, name, head)
     return answers

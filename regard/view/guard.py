@@ -8,10 +8,10 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from regard.tasks.image.image_file import MAX_BYTES as MAX_IMAGE_BYTES
+from regard.tasks.input_file import MAX_BYTES as MAX_FILE_BYTES
 
 # bytes by content type; HTML forms of other sites can send neither type
-MAX_BYTES = {"application/json": 4 * 2**20, "application/octet-stream": MAX_IMAGE_BYTES}
+MAX_BYTES = {"application/json": 4 * 2**20, "application/octet-stream": MAX_FILE_BYTES}
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -18,7 +18,7 @@ from regard.tasks.recording import Recording, ViewInput
 from regard.tasks.run import read_settings
 from regard.tasks.trees import needs_trees
 from regard.view.pictures import position_pictures
-from regard.view.pictures.groups import study_of
+from regard.view.pictures.groups import short_names, study_of
 from regard.view.row_explanation import Estimator, RowExplanation, example_row, explain_row, form_fields
 
 ONLY_CURVES = "only its training curves can be drawn"
@@ -32,8 +32,9 @@ def record(run: Run, input: ViewInput, tree: Parse | None = None) -> Recording:
 
 
 class OpenRun:
-    def __init__(self, path: Path, trees: Sequence[Parse] = ()):
-        self.path, self.trees = path, trees
+    def __init__(self, path: Path, trees: Sequence[Parse] = (), label: str | None = None):
+        """A `label` names a run in place of its path."""
+        self.path, self.trees, self.label = path, trees, label
         self._loaded: tuple[int, Any] | None = None
         self._left_out: tuple[Estimator, int, Estimator] | None = None
 
@@ -47,7 +48,7 @@ class OpenRun:
     def describe(self) -> dict[str, Any]:
         """What the page needs to offer the right form; a run that cannot be loaded says why, and shows its curves."""
         description: dict[str, Any] = {
-            "name": str(self.path), "kind": None, "hint": "", "columns": [], "problem": "",
+            "name": self.label or str(self.path), "kind": None, "hint": "", "columns": [], "problem": "",
             "model": "", "metrics": (self.path / METRICS).is_file(), **study_of(self.path),
         }  # fmt: skip
         try:
@@ -110,6 +111,12 @@ class OpenRun:
     def positions(self) -> list[dict[str, Any]]:
         loaded = self.loaded()
         return position_pictures(loaded.model) if isinstance(loaded, Run) else []
+
+
+def labels_of(runs: Sequence[OpenRun]) -> list[str]:
+    """Short names that tell runs apart."""
+    names = iter(short_names([run.path for run in runs if run.label is None]))
+    return [run.label or next(names) for run in runs]
 
 
 @lru_cache(maxsize=256)  # seeds of a study share their config

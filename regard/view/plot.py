@@ -9,17 +9,18 @@ from regard.loading import holds_table
 from regard.tasks import Run
 from regard.tasks.recording import Recording, ViewInput
 from regard.view import figures
-from regard.view.open_run import ONLY_CURVES, OpenRun
+from regard.view.open_run import ONLY_CURVES, OpenRun, labels_of
 from regard.view.pictures.alignment import attends_to_source
-from regard.view.pictures.groups import short_names
 from regard.view.pictures.positions import positions_of
 from regard.view.row_explanation import RowExplanation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PictureName = Literal["alignment", "evidence", "head", "image", "overview", "positions", "training"]
-ONE_RUN = ("evidence", "head", "overview", "positions")  # the other pictures compare several runs
+PictureName = Literal[
+    "alignment", "contacts", "evidence", "head", "image", "overview", "positions", "residues", "sequences", "training"
+]
+ONE_RUN = ("evidence", "head", "overview", "positions", "residues", "sequences")  # the others compare several runs
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def draw_plot(runs: Sequence[OpenRun], input: ViewInput | None, request: PlotReq
         if not isinstance(explanation, RowExplanation):
             raise ConfigError(f"--picture evidence: only for tables, and {runs[0].path} is not one")
         return figures.evidence_figure(explanation), explanation.summary
-    names = short_names([run.path for run in runs])
+    names = labels_of(runs)
     recordings = [(label, _record(run, input, name)) for label, run in zip(names, runs, strict=True)]
     return _attention_figure(recordings, name, request)
 
@@ -84,8 +85,12 @@ def _attention_figure(
     recordings: Sequence[tuple[str, Recording]], name: str | None, request: PlotRequest
 ) -> "tuple[Figure, str]":
     first = recordings[0][1]
-    if name is None:
-        name = "image" if first.image else "alignment" if any(map(attends_to_source, first.maps)) else "overview"
+    name = name or _suitable(first)
+    if name == "contacts":
+        return figures.contacts_figure(recordings), first.answer
+    if name in ("residues", "sequences"):
+        draw_family = figures.residues_figure if name == "residues" else figures.sequences_figure
+        return draw_family(first, request.attention, request.head), first.answer
     if name == "image":
         return figures.image_figure(recordings, request.attention, request.head), first.answer
     if name == "alignment":
@@ -96,3 +101,11 @@ def _attention_figure(
         return figures.overview_figure(first), first.answer
     draw = figures.lines_figure if request.mode == "lines" else figures.head_figure
     return draw(first, request.attention or first.maps[0].name, request.head or 0), first.answer
+
+
+def _suitable(recording: Recording) -> str:
+    if recording.family is not None:
+        return "contacts"
+    if recording.image is not None:
+        return "image"
+    return "alignment" if any(map(attends_to_source, recording.maps)) else "overview"

@@ -19,13 +19,16 @@ MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript
 
 
 class RecordRequest(BaseModel):
-    """The input of a run; an image is named by the digest that its upload returned."""
+    """The input of a run; a file is named by the digest that its upload returned."""
 
     text: str = ""
     target: str | None = None
     row: dict[str, str] | None = None
     image: str | None = None
     without: int | None = None
+    alignment: str | None = None
+    structure: str | None = None
+    first: int = 1  # of the residues shown
 
 
 def make_app(session: Session, host: str = "127.0.0.1") -> FastAPI:
@@ -71,13 +74,15 @@ def _add_runs(app: FastAPI, session: Session) -> None:
     @app.post("/api/runs/{run}/record")
     def record(run: int, request: RecordRequest) -> Any:
         image = None if request.image is None else session.find_image(request.image)
-        return JSONResponse(
-            session.record(run, ViewInput(request.text, request.target, request.row, image, request.without))
-        )
+        family = None
+        if request.alignment is not None:
+            family = session.find_family(request.alignment, request.structure, request.first)
+        view_input = ViewInput(request.text, request.target, request.row, image, request.without, family)
+        return JSONResponse(session.record(run, view_input))
 
-    @app.post("/api/images")
-    async def upload(request: Request, name: str = "") -> Any:
-        return JSONResponse(await run_in_threadpool(session.upload_image, name, await request.body()))
+    @app.post("/api/files/{kind}")
+    async def upload(request: Request, kind: str, name: str = "") -> Any:
+        return JSONResponse(await run_in_threadpool(session.upload, kind, name, await request.body()))
 
     @app.get("/api/runs/{run}/positions")
     def positions(run: int) -> Any:
@@ -100,6 +105,18 @@ def _add_recordings(app: FastAPI, session: Session) -> None:
     @app.get("/api/recordings/{number}/rollout")
     def rollout(number: int, attention: str | None = None) -> Any:
         return JSONResponse(session.rollout(number, attention))
+
+    @app.get("/api/recordings/{number}/family")
+    def family(number: int) -> Any:
+        return JSONResponse(session.family(number))
+
+    @app.get("/api/recordings/{number}/residues")
+    def residues(number: int, attention: str, head: int | None = None, sequence: int | None = None) -> Any:
+        return JSONResponse(session.residues(number, attention, head, sequence))
+
+    @app.get("/api/recordings/{number}/sequences")
+    def sequences(number: int, attention: str, head: int | None = None) -> Any:
+        return JSONResponse(session.sequences(number, attention, head))
 
     @app.get("/api/recordings/{number}/overview")
     def overview(number: int) -> Any:

@@ -1,4 +1,4 @@
-"""A session of the viewer: open runs, recent recordings, uploaded images, and every answer of the API as JSON data.
+"""A session of the viewer: open runs, recent recordings, uploaded files, and every answer of the API as JSON data.
 
 The server sends these answers live; an exported file contains them.
 """
@@ -10,25 +10,30 @@ from dataclasses import asdict
 from typing import Any
 
 from regard.core.errors import UserError
+from regard.tasks.contacts.family_input import FamilyInput, alignment_file, structure_file
 from regard.tasks.image.image_file import ImageFile, image_file
+from regard.tasks.input_file import InputFile
 from regard.tasks.recording import Recording, ViewInput
-from regard.view.open_run import OpenRun
+from regard.view.open_run import OpenRun, labels_of
 from regard.view.pictures import (
     alignment_picture,
+    family_picture,
     head_picture,
     image_picture,
     overview_picture,
     patch_picture,
+    residue_picture,
     rollout_picture,
+    sequence_picture,
     training_picture,
 )
 from regard.view.pictures.alignment import attends_to_source
 from regard.view.pictures.attention import summarise_map
-from regard.view.pictures.groups import short_names
 from regard.view.row_explanation import RowExplanation
 
 RECORDING_BYTES = 2**31  # of attention weights kept in memory; the least recently used recordings are dropped first
-IMAGE_BYTES = 2**28  # of uploaded images kept in memory
+FILE_BYTES = 2**28  # of uploaded files kept in memory
+READ = {"image": image_file, "alignment": alignment_file, "structure": structure_file}  # raise an error for bad files
 
 
 class Session:
@@ -37,13 +42,13 @@ class Session:
     def __init__(self, runs: Sequence[OpenRun]):
         self.runs = list(runs)
         self._recordings: OrderedDict[int, Recording] = OrderedDict()
-        self._images: OrderedDict[str, ImageFile] = OrderedDict()
+        self._files: OrderedDict[tuple[str, str], InputFile] = OrderedDict()  # by kind and digest
         self._count = 0
         self._lock = threading.RLock()  # a model is listened to by one request at a time
 
     def describe(self) -> dict[str, Any]:
         with self._lock:
-            labels = short_names([run.path for run in self.runs])
+            labels = labels_of(self.runs)
             return {"runs": [{**run.describe(), "label": label} for run, label in zip(self.runs, labels, strict=True)]}
 
     def record(self, run: int, input: ViewInput) -> dict[str, Any]:
@@ -60,31 +65,62 @@ class Session:
             "kind": "attention",
             "id": number,
             "input": input.as_json(),
-            "name": "" if input.image is None else input.image.name,
+            "name": input.file_name,
             "answer": result.answer,
             "probabilities": result.probabilities,
             "notes": result.notes,
             "maps": [{**summarise_map(one), "cross": attends_to_source(one)} for one in result.maps],
         }
 
-    def keep_image(self, file: ImageFile) -> dict[str, Any]:
-        """An image is uploaded once and then named by its digest, whichever runs it is shown to."""
+    def keep_file(self, kind: str, file: InputFile) -> dict[str, Any]:
+        """A file is uploaded once and then named by its digest, whichever runs it is shown to."""
         with self._lock:
-            self._images[file.digest] = file
-            self._images.move_to_end(file.digest)
-            while len(self._images) > 1 and sum(len(one.data) for one in self._images.values()) > IMAGE_BYTES:
-                self._images.popitem(last=False)
-        return {"image": file.digest, "name": file.name}
+            self._files[kind, file.digest] = file
+            self._files.move_to_end((kind, file.digest))
+            while len(self._files) > 1 and sum(len(one.data) for one in self._files.values()) > FILE_BYTES:
+                self._files.popitem(last=False)
+        return {kind: file.digest, "name": file.name}
 
-    def upload_image(self, name: str, data: bytes) -> dict[str, Any]:
-        return self.keep_image(image_file(name, data))
+    def keep_input(self, input: ViewInput) -> None:
+        """The files of the first input, which the page asks for by their digests."""
+        if input.image is not None:
+            self.keep_file("image", input.image)
+        if input.family is not None:
+            self.keep_file("alignment", input.family.alignment)
+            if input.family.structure is not None:
+                self.keep_file("structure", input.family.structure)
+
+    def upload(self, kind: str, name: str, data: bytes) -> dict[str, Any]:
+        if kind not in READ:
+            raise UserError(f"{kind}: no such kind of file; known are {', '.join(READ)}")
+        return self.keep_file(kind, READ[kind](name, data))
+
+    def find_file(self, kind: str, digest: str) -> InputFile:
+        with self._lock:
+            if (kind, digest) not in self._files:
+                raise UserError(f"{kind} {digest[:16]}: no longer in memory; choose the file again")
+            self._files.move_to_end((kind, digest))
+            return self._files[kind, digest]
 
     def find_image(self, digest: str) -> ImageFile:
-        with self._lock:
-            if digest not in self._images:
-                raise UserError(f"image {digest[:16]}: no longer in memory; choose the file again")
-            self._images.move_to_end(digest)
-            return self._images[digest]
+        file = self.find_file("image", digest)
+        assert isinstance(file, ImageFile)
+        return file
+
+    def find_family(self, alignment: str, structure: str | None, first: int) -> FamilyInput:
+        known = None if structure is None else self.find_file("structure", structure)
+        return FamilyInput(self.find_file("alignment", alignment), known, first)
+
+    def family(self, number: int) -> dict[str, Any]:
+        return family_picture(self.recording(number))
+
+    def residues(
+        self, number: int, attention: str, head: int | None = None, sequence: int | None = None
+    ) -> dict[str, Any]:
+        return residue_picture(self.recording(number), attention, head, sequence)
+
+    def sequences(self, number: int, attention: str, head: int | None = None) -> dict[str, Any]:
+        return sequence_picture(self.recording(number), attention, head)
 
     def image(self, number: int) -> dict[str, Any]:
         return image_picture(self.recording(number))

@@ -84,7 +84,11 @@ def test_bad_input_is_one_line_and_writes_nothing(run: Path, tmp_path: Path, cap
     bad.write_text(">a\nMKVLAW\n>b\nMKV\n")
     good = run.parent / "families" / "one.a3m"
     write_pdb(tmp_path / "other.pdb")
+    short = tmp_path / "short.a3m"
+    short.write_text(">a\nMKVLAW\n>b\nMKVLAW\n")
     for words in (
+        ("contacts", short, "--weights", run),
+        ("contacts", good, "--weights", run, "--structure", tmp_path / "none.pdb"),
         ("contacts", bad, "--weights", run, "--out", tmp_path / "a.csv"),
         ("contacts", good, "--weights", run, "--out", tmp_path / "a.nothing"),
         ("contacts", good, "--weights", run, "--out", tmp_path / "a.csv", "--plot", tmp_path / "a.txt"),
@@ -96,7 +100,7 @@ def test_bad_input_is_one_line_and_writes_nothing(run: Path, tmp_path: Path, cap
         capsys.readouterr()
         assert regard(*words) in (1, 2), words
         assert len(capsys.readouterr().err.splitlines()) == 1, words
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.a3m", "other.pdb"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.a3m", "other.pdb", "short.a3m"]
 
 
 def test_a_resumed_run_is_the_same_as_one_that_was_never_stopped(run: Path, tmp_path: Path):
@@ -129,6 +133,23 @@ def test_long_and_deep_alignments_are_read_in_parts_and_it_says_so(monkeypatch: 
     torch.testing.assert_close(result.log_letters.exp().sum(-1), torch.ones(34))
     assert any("40 of its 60 sequences are used" in note for note in notes)
     assert any("34 residues are read 20 at a time" in note for note in notes)
+
+
+@torch.no_grad()
+def test_predictions_do_not_depend_on_the_order_of_the_file():
+    """All sequences are read, so that no sample depends on the order either."""
+    model = Evoformer(width=8, pair_width=8, layers=2, heads=2, window=3).build()
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            torch.nn.init.normal_(parameter, std=0.3)
+    alignment = family(sequences=12)
+    order = torch.cat([torch.zeros(1, dtype=torch.long), 1 + torch.randperm(11)])
+    turned = replace(alignment, letters=alignment.letters[order])
+    one, other = (predict(model, each, sequences=12, letters=True) for each in (alignment, turned))
+    assert one.contact.std() > 0.01, "the network tells pairs apart"
+    torch.testing.assert_close(other.contact, one.contact, atol=1e-4, rtol=0)
+    torch.testing.assert_close(other.mean_field, one.mean_field, atol=1e-4, rtol=0)
+    torch.testing.assert_close(other.log_letters, one.log_letters, atol=1e-4, rtol=0)
 
 
 def test_precision_counts_the_best_pairs():

@@ -1,6 +1,7 @@
 """Alignments and structures as biologists have them, and what is wrong with them in one line."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,20 @@ def test_columns_are_those_of_the_first_sequence():
     assert rows_of(alignment) == ["MKVLA", "MKV-A"]
 
 
+def test_the_end_of_a_translated_gene_is_no_residue():
+    alignment = encode("x", [("a", "MKVLA*"), ("b", "MKV*--"), ("c", "MKVLAW")])
+    assert rows_of(alignment) == ["MKVLA", "MKV--", "MKVLA"]
+
+
+def test_sequences_keep_their_names():
+    alignment = encode("x", [(f"s{number}", "MKVLA") for number in range(9)])
+    assert alignment.label(3) == "s3"
+    some = replace(alignment, letters=torch.arange(9, dtype=torch.uint8)[:, None].expand(9, 5)).sample(4, "seed")
+    assert [some.label(place) for place in range(4)] == [f"s{number}" for number in some.letters[:, 0].tolist()]
+    assert some.label(0) == "s0"
+    assert replace(alignment, labels=()).label(3) == "sequence 4"
+
+
 def test_rna_is_known_by_its_letters_and_dna_is_read_as_rna():
     alignment = encode("x", [("a", "GGCAUUACN-"[:8]), ("b", "GGCATT-C")])
     assert alignment.alphabet.molecule == "rna"
@@ -53,10 +68,12 @@ def test_rna_is_known_by_its_letters_and_dna_is_read_as_rna():
         ("", "is empty"),
         (">a\nMKV\n", "has 1 sequence;"),
         (">a\nMKVLAW\n>b\nMKV\n", "sequence 'b' has 3 columns, the first 6"),
-        (">a\nMKVLAW\n>b\nMK1LAW\n", "sequence 'b' has '1', which is no letter of protein"),
+        (">a\nMKVLAW\n>b\nMK1LAW\n", "sequence 'b' has '1' in column 3, which is no letter of protein"),
         (">a\nMKXLAW\n>b\nMKVLAW\n", "residue 3 of the first sequence is 'X'"),
-        (">a\n--M-\n>b\nMKVL\n", "the first sequence has 1 residues"),
+        (">a\n--M-\n>b\nMKVL\n", "the first sequence has 1 residue;"),
         ("{\"a\": 1}\n", "line 1: '{\"a\": 1}' is no aligned sequence"),
+        (">a\nM-KVLAW\n>b\nMRK?LAW\n", "has '?' in column 4"),
+        ("\0\1\2", "is no text"),
         ("# STOCKHOLM 1.0\nonly\n//\n", "'only' is not a name and its letters"),
     ],
 )  # fmt: skip

@@ -1,5 +1,7 @@
 """The parts of the Evoformer against loops that are too slow to be wrong, and what the model may not depend on."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -91,9 +93,10 @@ def test_a_window_sees_so_many_pairs_and_no_more():
     assert changed.max() == 4
 
 
+@pytest.mark.parametrize("changes", [{}, {"triangles": "both"}, {"along": "rows"}, {"bias": "none"}], ids=str)
 @torch.no_grad()
-def test_the_other_sequences_have_no_order():
-    config = BASES[Evoformer]
+def test_the_other_sequences_have_no_order(changes):
+    config = replace(BASES[Evoformer], **changes)
     model, given = config.build().eval(), alignment_inputs(config, LENGTH)
     order = torch.tensor([0, 3, 1, 4, 2])  # the first is the one whose residues are asked about
     contact, letter = model(**given)
@@ -101,6 +104,8 @@ def test_the_other_sequences_have_no_order():
     close(again, contact, 1e-5)
     close(turned, letter[:, order], 1e-5)
     close(contact, contact.transpose(1, 2), 1e-6)
+    other, _ = model(**given | {"letters": given["letters"][:, [1, 0, 2, 3, 4]]})
+    assert not torch.allclose(other, contact, atol=1e-4), "the first one is asked about, and is not like the others"
 
 
 @torch.no_grad()

@@ -8,17 +8,19 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from regard.models import BERT, GPT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, Transformer, ViT
+from regard.models import BERT, GPT, RNN, ClassifierHead, DecoderOnly, Evoformer, MaskedLMHead, Transformer, ViT
 from regard.parts import ClassToken, Mean, Query
 from regard.parts.attention import Additive, Compressed, Linformer, Window
 from regard.parts.positions import Learned
 from regard.tables import NPTClassifier, NPTRegressor
 from regard.tasks import Classify, ClassifyImages, LanguageModel, MaskedLM, Summarise, Translate, save_run
+from regard.tasks.contacts.task import Contacts
 from regard.text import Characters
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789.,:;!?<>&\"'/=()\n"
 NASTY = "<img src=x onerror=alert(1)> & \"'"
 SMALL = {"width": 16, "layers": 2, "heads": 2, "dropout": 0.0}
+EVOFORMER = {"width": 8, "pair_width": 8, "layers": 2, "heads": 2, "window": 3, "outer": 3}
 VIT = {**SMALL, "image": 12, "patch": 4, "labels": 2}
 
 
@@ -42,6 +44,8 @@ def save_small(folder: Path, name: str, **more: object) -> Path:
         "image-token": (ViT(**VIT, pool=ClassToken()), grey),
         "image-query": (ViT(**VIT, pool=Query()), grey),
         "image-mean": (ViT(**{**VIT, "layers": 3, "heads": 4}, channels=3, pool=Mean()), colour),
+        "family": (Evoformer(**EVOFORMER), Contacts(sequences=5)),
+        "family-rows": (Evoformer(**{**EVOFORMER, "heads": 4, "layers": 1}, along="rows"), Contacts(sequences=4)),
         "image-slots": (ViT(**VIT, pool=Mean(), alternate=Linformer(slots=4)), grey),
     }
     config, task = kinds[name]
@@ -51,7 +55,7 @@ def save_small(folder: Path, name: str, **more: object) -> Path:
         for parameter in model.parameters():  # random weights look evenly at everything; these have something to show
             if parameter.dim() > 1:
                 torch.nn.init.normal_(parameter, std=0.4)
-    save_run(folder / name, config, model, task, None if isinstance(config, ViT) else tokenizer)
+    save_run(folder / name, config, model, task, None if isinstance(config, ViT | Evoformer) else tokenizer)
     return folder / name
 
 

@@ -156,7 +156,7 @@ def test_from_a_file_to_its_patches(runs: Runs) -> None:
     session = Session([OpenRun(runs["image-token"]), OpenRun(runs["image-mean"])])
     web = TestClient(make_app(session), base_url=HERE)
     assert [run["kind"] for run in web.get("/api/runs").json()["runs"]] == ["image", "image"]
-    sent = web.post("/api/images", params={"name": "a.png"}, content=picture(), headers=BYTES).json()
+    sent = web.post("/api/files/image", params={"name": "a.png"}, content=picture(), headers=BYTES).json()
     assert sent == {"image": GIVEN.image.digest, "name": "a.png"}
     for run, name in enumerate(("image-token", "image-mean")):
         recorded = web.post(f"/api/runs/{run}/record", json={"image": sent["image"]}).json()
@@ -207,7 +207,7 @@ BAD = {
 def test_bad_files_are_named_in_one_line(runs: Runs, tmp_path: Path, capsys, name: str) -> None:
     data, message = BAD[name]
     web = TestClient(make_app(Session([OpenRun(runs["image-token"])])), base_url=HERE)
-    answer = web.post("/api/images", params={"name": f"{name}\n.png"}, content=data, headers=BYTES)
+    answer = web.post("/api/files/image", params={"name": f"{name}\n.png"}, content=data, headers=BYTES)
     assert answer.status_code == 400
     assert answer.json()["error"].startswith(f"{name} .png: ")
     assert message in answer.json()["error"]
@@ -232,7 +232,7 @@ def test_huge_files_are_refused_unread(runs: Runs, tmp_path: Path, monkeypatch: 
         read_image_file(Path("/dev/zero"))
     web = TestClient(make_app(Session([OpenRun(runs["image-token"])])), base_url=HERE)
     large = {**BYTES, "content-length": str(10**9)}
-    assert web.post("/api/images", content=b"", headers=large).status_code == 413
+    assert web.post("/api/files/image", content=b"", headers=large).status_code == 413
     page = (Path(session_module.__file__).parent / "page" / "source.js").read_text()
     assert "const MAX_BYTES = 32 * 2 ** 20;" in page  # the page says so before it sends
 
@@ -259,10 +259,10 @@ def test_mistakes_of_the_command_are_one_line(
 def test_pictures_are_called_by_their_digest_while_they_are_kept(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session([OpenRun(runs["image-token"])])
     first, second = (ImageFile("a.png", picture(seed)) for seed in (0, 1))
-    monkeypatch.setattr(session_module, "IMAGE_BYTES", len(first.data) + 1)
-    session.keep_image(first)
+    monkeypatch.setattr(session_module, "FILE_BYTES", len(first.data) + 1)
+    session.keep_file("image", first)
     assert session.find_image(first.digest) == first
-    session.keep_image(second)
+    session.keep_file("image", second)
     with pytest.raises(UserError, match=f"image {first.digest}: no longer in memory; choose the file again"):
         session.find_image(first.digest)
     web = TestClient(make_app(session), base_url=HERE)

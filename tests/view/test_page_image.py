@@ -74,7 +74,7 @@ def test_two_runs_on_one_picture_and_every_view_of_it(
     site: tuple[str, Session], watched: Watched, tmp_path: Path
 ) -> None:
     address, session = site
-    session.keep_image(FILE)
+    session.keep_file("image", FILE)
     page = watched.open(address, run=1, image=FILE.digest, **{"with": 2})
     page.wait_for_function("() => document.querySelectorAll('main canvas').length == 2")
     first, second = (one.bounding_box() for one in page.query_selector_all("main canvas"))
@@ -102,7 +102,7 @@ def test_bad_and_huge_files_are_told_and_change_nothing(
     big = tmp_path / "big.png"
     with big.open("wb") as file:
         file.truncate(32 * 2**20 + 1)  # from the disk: through the protocol of playwright it would take a minute
-    session.keep_image(FILE)
+    session.keep_file("image", FILE)
     page = watched.open(address, run=0, image=FILE.digest)
     for name, data, message in (
         (f"{NASTY}.png", b"no picture", f"{NASTY}.png: is not an image of a supported format"),

@@ -101,7 +101,7 @@ def overlay(drawn: list[ElementTree.Element], tile: int, side: int = 12) -> list
 def test_uniform_attention_looks_uniform(site: tuple[str, Session], watched: Watched, tmp_path: Path) -> None:
     """Its colour is that of a quarter of the scale everywhere, not the brightest."""
     address, session = site
-    session.keep_image(FILE)
+    session.keep_file("image", FILE)
     page = watched.open(address, run=2, view="image", image=FILE.digest)
     drawn = saved(page, 0, tmp_path / "a.svg")
     image, weights = overlay(drawn, 0), overlay(drawn, 1)
@@ -118,7 +118,7 @@ def test_uniform_attention_looks_uniform(site: tuple[str, Session], watched: Wat
 
 def test_images_of_two_runs_share_a_scale(site: tuple[str, Session], watched: Watched, tmp_path: Path) -> None:
     address, session = site
-    session.keep_image(FILE)
+    session.keep_file("image", FILE)
     page = watched.open(address, run=2, view="image", image=FILE.digest, head=0, **{"with": 3})
     scales = [
         [word for word in texts(saved(page, place, tmp_path / "a.svg")) if word.endswith("×")] for place in (0, 1)

@@ -23,7 +23,7 @@ def test_there_is_a_shot_for_every_picture() -> None:
 def test_a_shot_is_taken_of_a_real_page(runs: Runs, tmp_path: Path, browser: Any) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "lm").symlink_to(runs["gpt"])
-    shoot.take("positions", tmp_path / "runs", None, browser, tmp_path)
+    shoot.take("positions", tmp_path / "runs", {}, browser, tmp_path)
     with Image.open(tmp_path / "positions.png") as picture:
         assert picture.size == shoot.SHOTS["positions"].size
         assert len(picture.convert("RGB").getcolors(2**20)) > 50  # the map is drawn

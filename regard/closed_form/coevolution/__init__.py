@@ -10,15 +10,17 @@ pair_features        what the Evoformer reads of each pair of residues
 from regard.closed_form.coevolution.frequencies import Frequencies, frequencies
 from regard.closed_form.coevolution.mean_field import mean_field
 from regard.closed_form.coevolution.mutual_information import mutual_information
-from regard.closed_form.coevolution.pair_features import PAIR_FEATURES, pair_features
+from regard.closed_form.coevolution.pair_features import PAIR_FEATURES, PairStatistics, pair_features, pair_statistics
 from regard.closed_form.coevolution.sequence_weights import sequence_weights
 
 __all__ = [
     "PAIR_FEATURES",
     "Frequencies",
+    "PairStatistics",
     "frequencies",
     "mean_field",
     "mutual_information",
     "pair_features",
+    "pair_statistics",
     "sequence_weights",
 ]

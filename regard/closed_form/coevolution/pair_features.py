@@ -5,6 +5,8 @@ attract, large side chains need small neighbours), and how often both residues a
 pairs of the alignment.
 """
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -20,10 +22,23 @@ CLIP = 8.0  # standard deviations
 WEAK = 0.1  # pseudocount of a second set of couplings, which trusts rare letters more
 
 
+@dataclass(frozen=True)
+class PairStatistics:
+    """The features with the classical scores among them, as they were before they were standardised."""
+
+    features: Float[Tensor, "residue residue feature"]
+    mutual_information: Float[Tensor, "residue residue"]
+    mean_field: Float[Tensor, "residue residue"]
+
+
 def pair_features(
     counted: Frequencies, properties: Float[Tensor, "letter property"]
 ) -> Float[Tensor, "residue residue feature"]:
     """`properties` has a row for each letter but the gap."""
+    return pair_statistics(counted, properties).features
+
+
+def pair_statistics(counted: Frequencies, properties: Float[Tensor, "letter property"]) -> PairStatistics:
     coupled = couplings(counted)
     covariance = counted.covariance()
     scores = [mutual_information(counted), strength(coupled), strength(couplings(counted, WEAK))]
@@ -31,7 +46,8 @@ def pair_features(
     local = torch.stack([*scores, *_components(coupled, properties), *_components(covariance, properties), gaps])
     size = torch.tensor([counted.effective, counted.residues]).log()  # the same for every pair
     constant = (size / 5 - 1)[:, None, None].expand(-1, counted.residues, counted.residues)
-    return torch.cat([_standardised(local), constant]).permute(1, 2, 0)
+    features = torch.cat([_standardised(local), constant]).permute(1, 2, 0)
+    return PairStatistics(features, *scores[:2])
 
 
 def _components(block: Tensor, properties: Tensor) -> list[Tensor]:

@@ -12,7 +12,7 @@ from regard.core.errors import UserError
 from regard.core.machine import seed_for
 from regard.data.alignments.alphabet import PROTEIN, RNA, Alphabet, Molecule
 
-GAPS = "-."
+GAPS = "-.*"  # a star is the end of a translated gene
 SHARE = 0.95  # of the letters are nucleotides: then it is RNA (or DNA, read as RNA)
 
 
@@ -27,6 +27,7 @@ class Alignment:
     name: str
     alphabet: Alphabet
     letters: UInt8[Tensor, "sequence residue"]
+    labels: tuple[str, ...] = ()  # of the sequences, as the file names them
 
     @property
     def sequences(self) -> int:
@@ -41,13 +42,18 @@ class Alignment:
         """The first sequence."""
         return "".join(self.alphabet.letters[letter] for letter in self.letters[0].tolist())
 
+    def label(self, sequence: int) -> str:
+        return self.labels[sequence] if self.labels else f"sequence {sequence + 1}"
+
     def sample(self, count: int, *words: object) -> "Alignment":
         """The first sequence and `count` - 1 others, drawn by a generator that `words` seed; all if there are fewer."""
         if self.sequences <= count:
             return self
         generator = torch.Generator().manual_seed(seed_for("sequences", *words))
         others = 1 + torch.randperm(self.sequences - 1, generator=generator)[: count - 1]
-        return replace(self, letters=self.letters[torch.cat([torch.zeros(1, dtype=torch.long), others])])
+        chosen = torch.cat([torch.zeros(1, dtype=torch.long), others])
+        labels = tuple(self.labels[one] for one in chosen.tolist()) if self.labels else ()
+        return replace(self, letters=self.letters[chosen], labels=labels)
 
     def columns(self, chosen: Tensor) -> "Alignment":
         return replace(self, letters=self.letters[:, chosen])
@@ -57,31 +63,42 @@ def encode(name: str, rows: Sequence[tuple[str, str]], molecule: Molecule | None
     """Rows of (label, aligned letters) as an alignment; columns where the first has a gap are dropped."""
     if len(rows) < 2:
         raise OneSequenceError(
-            f"{name}: has {len(rows)} sequence{'s' * (len(rows) != 1)}; contacts need a family of them"
+            f"{name}: has {len(rows)} sequence{'s' * (len(rows) != 1)}; contacts need a family of them: search for "
+            "relatives, for example with HHblits or jackhmmer"
         )
     length = len(rows[0][1])
     for label, row in rows:
         if len(row) != length:
             raise UserError(
-                f"{name}: sequence {label!r} has {len(row):,} columns, the first {length:,}; is it aligned?"
+                f"{name}: sequence {label!r} has {len(row):,} columns, the first {length:,}; is it aligned? MAFFT "
+                "and Clustal Omega align sequences"
             )
     text = np.frombuffer("".join(row for _, row in rows).upper().encode("latin-1", "replace"), np.uint8)
     table = text.reshape(len(rows), length)
-    table = table[:, ~np.isin(table[0], _codes(GAPS))]
+    column = np.flatnonzero(~np.isin(table[0], _codes(GAPS)))  # of each residue
+    table = table[:, column]
     if table.shape[1] < 3:
-        raise UserError(f"{name}: the first sequence has {table.shape[1]} residues; at least 3 are needed")
+        residues = f"{table.shape[1]} residue{'s' * (table.shape[1] != 1)}"
+        raise UserError(f"{name}: the first sequence has {residues}; at least 3 are needed")
     alphabet = _alphabet(table, molecule)
     letters = _numbers(alphabet)[table]
     if (unknown := np.argwhere(letters == UNKNOWN)).size:
-        row, column = unknown[0]
-        letter, label = chr(table[row, column]), rows[row][0]
-        raise UserError(f"{name}: sequence {label!r} has {letter!r}, which is no letter of {alphabet.molecule}")
+        row, residue = unknown[0]
+        letter, label = chr(table[row, residue]), rows[row][0]
+        raise UserError(
+            f"{name}: sequence {label!r} has {letter!r} in column {column[residue] + 1:,}, which is no letter of "
+            f"{alphabet.molecule}; write - for a gap and {UNKNOWN_LETTER[alphabet.molecule]} for an unknown residue"
+        )
     if (letters[0] == alphabet.size - 1).any():
-        column = int((letters[0] == alphabet.size - 1).argmax())
-        raise UserError(f"{name}: residue {column + 1} of the first sequence is {chr(table[0, column])!r}: unknown")
-    return Alignment(name, alphabet, torch.from_numpy(letters.astype(np.uint8)))
+        residue = int((letters[0] == alphabet.size - 1).argmax())
+        raise UserError(
+            f"{name}: residue {residue + 1:,} of the first sequence is {chr(table[0, residue])!r}: unknown; put its "
+            "letter there, or a sequence without unknown residues first"
+        )
+    return Alignment(name, alphabet, torch.from_numpy(letters.astype(np.uint8)), tuple(label for label, _ in rows))
 
 
+UNKNOWN_LETTER = {"protein": "X", "rna": "N"}
 UNKNOWN = 255
 
 

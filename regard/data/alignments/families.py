@@ -51,11 +51,17 @@ def read_family(path: Path) -> Family:
 
 
 def structure_beside(path: Path) -> Path:
-    stem = _stem(path.name)
-    for suffix in SUFFIXES:
-        if (beside := path.with_name(stem + suffix)).exists():
-            return beside
-    raise UserError(f"{path}: has no structure beside it; put {stem}.pdb or {stem}.cif into the same folder")
+    structure = find_structure(path)
+    if structure is None:
+        stem = _stem(path.name)
+        raise UserError(f"{path}: has no structure beside it; put {stem}.pdb or {stem}.cif into the same folder")
+    return structure
+
+
+def find_structure(path: Path) -> Path | None:
+    """The structure that lies beside an alignment under the same name."""
+    besides = (path.with_name(_stem(path.name) + suffix) for suffix in SUFFIXES)
+    return next((beside for beside in besides if beside.exists()), None)
 
 
 def _files(path: Path) -> list[Path]:

@@ -16,17 +16,23 @@ from regard.data.decompress import open_decompressed
 CLUSTAL = re.compile(r"^(CLUSTAL|MUSCLE|PROBCONS)", re.IGNORECASE)
 MARKS = re.compile(r"^[\s*:.]*$")  # of Clustal, under a block: how well a column is conserved
 BYTES = 2**28  # of a file that is not an alignment of one family
+BINARY = 2**13  # bytes in which a file that is no text has a zero
 
 Row = tuple[str, str]
 
 
-def read_alignment(path: str | Path, molecule: Molecule | None = None) -> Alignment:
-    """The alignment of a file; without `molecule`, its letters say whether it is protein or RNA."""
+def read_alignment(path: str | Path, molecule: Molecule | None = None, data: bytes | None = None) -> Alignment:
+    """The alignment of a file, or of `data`, the bytes of one with this name.
+
+    Without `molecule`, its letters say whether it is protein or RNA.
+    """
     path = Path(path)
-    with open_decompressed(path) as file:
+    with open_decompressed(path, data) as file:
         content = file.read(BYTES + 1)
     if len(content) > BYTES:
         raise UserError(f"{path}: is larger than {BYTES >> 20} MiB; keep fewer sequences of the family")
+    if b"\0" in content[:BINARY]:
+        raise UserError(f"{path}: is no text; known are FASTA, A3M, Stockholm, Clustal and one sequence a line")
     lines = content.decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
     if not first:

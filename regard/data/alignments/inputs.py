@@ -6,7 +6,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.closed_form.coevolution import Frequencies, frequencies, pair_features, sequence_weights
+from regard.closed_form.coevolution import (
+    Frequencies,
+    PairStatistics,
+    frequencies,
+    pair_statistics,
+    sequence_weights,
+)
 from regard.data.alignments.alignment import Alignment
 from regard.data.alignments.alphabet import TOKENS
 
@@ -25,11 +31,15 @@ def count(alignment: Alignment) -> Frequencies:
     return frequencies(alignment.letters, sequence_weights(alignment.letters), alignment.alphabet.size)
 
 
-def encode_alignment(alignment: Alignment, statistics: Frequencies | None = None) -> AlignmentInputs:
-    statistics = statistics or count(alignment)
-    alphabet = alignment.alphabet
+def encode_alignment(alignment: Alignment) -> AlignmentInputs:
+    return encode_with_scores(alignment)[0]
+
+
+def encode_with_scores(alignment: Alignment) -> tuple[AlignmentInputs, PairStatistics]:
+    """The inputs, and the classical scores of pairs that are among them."""
+    counted, alphabet = count(alignment), alignment.alphabet
     profile = torch.zeros(alignment.length, TOKENS)
-    profile[:, alphabet.tokens] = statistics.single
-    return AlignmentInputs(
-        alphabet.tokens[alignment.letters.long()], profile, pair_features(statistics, alphabet.properties)
-    )
+    profile[:, alphabet.tokens] = counted.single
+    statistics = pair_statistics(counted, alphabet.properties)
+    letters = alphabet.tokens[alignment.letters.long()]
+    return AlignmentInputs(letters, profile, statistics.features), statistics

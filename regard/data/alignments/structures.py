@@ -4,8 +4,10 @@ Gemmi is one compiled wheel without dependencies and reads both formats, also co
 C-beta atoms (C-alpha of glycine), RNA between the nearest heavy atoms.
 """
 
+import io
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,10 @@ from regard.core.errors import UserError, one_line
 from regard.core.extras import require
 from regard.data.alignments.alignment import Alignment
 from regard.data.alignments.alphabet import Alphabet
+from regard.data.decompress import open_decompressed
 
 SUFFIXES = (".npz", ".pdb", ".cif", ".mmcif", ".ent", ".pdb.gz", ".cif.gz", ".ent.gz")
+BYTES = 2**28  # of a structure
 ENOUGH = 0.5  # fraction of the first sequence's letters that must be equal to those of the structure
 
 
@@ -43,12 +47,21 @@ class Chain:
         return result
 
 
-def distances_for(alignment: Alignment, path: str | Path) -> Float[Tensor, "residue residue"]:
-    """Distances between the residues of the first sequence; NaN where the structure lacks one."""
+def distances_for(
+    alignment: Alignment, path: str | Path, data: bytes | None = None
+) -> Float[Tensor, "residue residue"]:
+    """Distances between the residues of the first sequence; NaN where the structure lacks one.
+
+    With `data`, the bytes of a file with this name, no file is read.
+    """
     path = Path(path)
+    with open_decompressed(path, data) as file:
+        content = file.read(BYTES + 1)
+    if len(content) > BYTES:
+        raise UserError(f"{path}: is larger than {BYTES >> 20} MiB; keep one model of the structure")
     if path.suffix == ".npz":
-        return _stored(alignment, path)
-    chain, placed = best_chain(alignment, read_chains(path, alignment.alphabet), path)
+        return _stored(alignment, path, content)
+    chain, placed = best_chain(alignment, _chains(path, content, alignment.alphabet), path)
     known = chain.distances()
     result = np.full((alignment.length, alignment.length), np.nan, np.float32)
     columns = [column for column, _ in placed]
@@ -57,25 +70,39 @@ def distances_for(alignment: Alignment, path: str | Path) -> Float[Tensor, "resi
     return torch.from_numpy(result)
 
 
-def _stored(alignment: Alignment, path: Path) -> Tensor:
+def _stored(alignment: Alignment, path: Path, content: bytes) -> Tensor:
     try:
-        with np.load(path) as arrays:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open("distance.npy") as file:
+            shape = _shape(file)  # before memory is taken for what the header claims
+            if shape != (alignment.length, alignment.length):
+                shown = "×".join(map(str, shape))
+                raise UserError(f"{path}: distance is {shown}, and {alignment.name} has {alignment.length} residues")
+        with np.load(io.BytesIO(content)) as arrays:
             distance = arrays["distance"].astype(np.float32)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, zlib.error, NotImplementedError, zipfile.BadZipFile) as error:
         raise UserError(f"{path}: holds no array `distance` ({one_line(error)})") from None
-    if distance.shape != (alignment.length, alignment.length):
-        shape = "×".join(map(str, distance.shape))
-        raise UserError(f"{path}: distance is {shape}, and {alignment.name} has {alignment.length} residues")
     return torch.from_numpy(distance)
+
+
+def _shape(file: Any) -> tuple[int, ...]:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape: tuple[int, ...] = read(file)[0]
+    return shape
 
 
 def read_chains(path: Path, alphabet: Alphabet) -> list[Chain]:
     """The chains of a structure's first model that have residues of this alphabet."""
+    with open_decompressed(path) as file:
+        return _chains(path, file.read(BYTES), alphabet)
+
+
+def _chains(path: Path, content: bytes, alphabet: Alphabet) -> list[Chain]:
     require("proteins", f"{path}: reading a structure")
     import gemmi
 
     try:
-        structure = gemmi.read_structure(str(path))
+        structure = gemmi.read_structure_string(content, format=gemmi.CoorFormat.Detect)
     except (OSError, RuntimeError, ValueError) as error:
         raise UserError(f"{path}: is not a structure in PDB or mmCIF format ({one_line(error)})") from None
     chains = [_chain(chain, alphabet) for chain in structure[0]] if len(structure) else []

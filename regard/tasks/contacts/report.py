@@ -15,12 +15,11 @@ from regard.data.alignments.structures import distances_for
 from regard.data.tables.files import check_written, write_table
 from regard.tasks.contacts.output import contact_table, variant_table
 from regard.tasks.contacts.predict import Prediction
-from regard.tasks.contacts.scores import LONG_RANGE, precision
+from regard.tasks.contacts.scores import FEW, LONG_RANGE, precision
 from regard.tasks.contacts.shipped import contact_run
 
 SHOWN = 20  # rows of a table that is printed
 PICTURES = (".png", ".svg", ".pdf")
-FEW = 64  # sequences: below, precision falls
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +40,11 @@ def report_contacts(
         _check_plot(plot)
     alignment = read_alignment(path, molecule)
     distance = None if structure is None else distances_for(alignment, structure)
+    if alignment.length <= (apart := alignment.alphabet.separation):
+        raise UserError(
+            f"{path}: the first sequence has {alignment.length} residues; pairs nearer than {apart} in the chain are "
+            f"not predicted, so at least {apart + 1} are needed"
+        )
     run = contact_run(weights)
     if alignment.sequences < FEW:
         log.info(

@@ -9,6 +9,7 @@ from torch import Tensor
 from regard.data.alignments.alphabet import Alphabet
 
 LONG_RANGE = 24  # |i - j| of a protein from which on a contact tells the fold
+FEW = 64  # sequences of an alignment: below, precision falls
 FRACTIONS = {"L/5": 5, "L/2": 2, "L": 1}
 
 

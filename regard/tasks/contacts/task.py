@@ -17,10 +17,12 @@ from regard.data.alignments.batches import EDGES, IGNORED, Crop, FamilyBatch, Fa
 from regard.data.alignments.examples import AlignmentFamilies, Examples
 from regard.data.alignments.families import Family, read_families
 from regard.data.alignments.formats import read_alignment
-from regard.models import Evoformer
-from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, Workspace, check_list
+from regard.data.trees.conllu import Parse
+from regard.models import Evoformer, Model
+from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.contacts.predict import Prediction, predict
 from regard.tasks.contacts.scores import precision
+from regard.tasks.recording import Recording, ViewInput
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +113,14 @@ class Contacts(Task):
     def predict(self, run: Run, alignment: str | Path | Alignment, *, letters: bool = False) -> Prediction:
         """Scores of every pair of residues, ours and the classical ones, as tensors."""
         return predict(run.model, _read(alignment), self.sequences, letters=letters)
+
+    def view_form(self, config: Model, has_tokenizer: bool) -> ViewForm | None:
+        return ViewForm("family", "an alignment of a family")
+
+    def record(self, run: Run, view_input: ViewInput, tree: Parse | None = None) -> Recording:
+        from regard.tasks.contacts.recording import record_family
+
+        return record_family(run, view_input, self.sequences)
 
     def evaluate(self, run: Run, files: Sequence[str], options: EvalOptions) -> dict[str, Any]:
         families = read_families(files)

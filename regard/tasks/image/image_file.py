@@ -1,25 +1,16 @@
 """An image that a user chose: the bytes of a file of bounded size that Pillow can decode."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import UserError
 from regard.data.images.pixels import pixels
-
-MAX_BYTES = 32 * 2**20
-MAX_NAME = 200  # characters
+from regard.tasks.input_file import MAX_BYTES, MAX_NAME, InputFile, read_bounded
 
 
 @dataclass(frozen=True)
-class ImageFile:
-    name: str
-    data: bytes
-
-    @property
-    def digest(self) -> str:
-        """Names the image in links and requests; equal bytes have equal digests."""
-        return hashlib.sha256(self.data).hexdigest()[:16]
+class ImageFile(InputFile):
+    pass
 
 
 def image_file(name: str, data: bytes) -> ImageFile:
@@ -32,9 +23,4 @@ def image_file(name: str, data: bytes) -> ImageFile:
 
 
 def read_image_file(path: Path) -> ImageFile:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)  # bounded: the path may be a device
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); this run needs an image file") from None
-    return image_file(str(path), data)
+    return image_file(str(path), read_bounded(path, "an image file", MAX_BYTES))

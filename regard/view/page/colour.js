@@ -28,3 +28,8 @@ export function theme() {
   const names = ["paper", "ink", "faint", "line", "wash", "mark", "beam", "beam2"];
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
+
+// A colour of the style sheet, such as #d4d9de, as red, green, blue.
+export function rgb(hex) {
+  return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
+}

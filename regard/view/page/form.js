@@ -28,6 +28,7 @@ export function drawForm(place, runs, state, { choose, submit, upload }) {
   if (run.problem) place.append(make("p", { class: "note" }, run.problem));
   if (TEXT_KINDS.includes(run.kind)) place.append(textForm(run, state, submit));
   if (run.kind === "image" && !isFile) place.append(imageForm(run, upload));
+  if (run.kind === "family" && !isFile) place.append(familyForm(run, state, { choose, upload }));
   if (focused) place.querySelector(`[name="${focused}"]`)?.focus();
 }
 
@@ -56,9 +57,32 @@ function textForm(run, state, submit) {
 
 function imageForm(run, upload) {
   const input = make("input", { type: "file", name: "image", accept: "image/*" });
-  input.addEventListener("change", () => upload(input.files[0]));
+  input.addEventListener("change", () => upload("image", input.files[0]));
   const text = `${run.hint}: choose a file, or drop it on the page`;
   return make("div", { class: "row" }, make("label", {}, make("span", {}, text), input));
+}
+
+let pasted = ""; // stays in its field when the form is drawn again
+
+function familyForm(run, state, { choose, upload }) {
+  const file = (kind, text, accept = null) => {
+    const input = make("input", { type: "file", name: kind, accept });
+    input.addEventListener("change", () => upload(kind, input.files[0]));
+    return make("label", {}, make("span", {}, text), input);
+  };
+  const text = make("textarea", { name: "pasted", rows: 2, placeholder: ">first\nMKV-LAW\n>second\nMRVALAW", spellcheck: "false" });
+  text.value = pasted;
+  text.addEventListener("input", () => { pasted = text.value; });
+  const form = make("form", {}, make("div", { class: "row" },
+    make("label", { class: "wide" }, make("span", {}, "or paste it, as FASTA, A3M, Stockholm or Clustal"), text), make("button", { class: "first" }, "Show")));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    upload("alignment", new File([text.value], "pasted alignment"));
+  });
+  const files = make("div", { class: "row" }, file("alignment", `${run.hint}: choose a file, or drop it on the page`));
+  if (state.alignment) files.append(file("structure", "a structure to compare with (.pdb, .cif, .npz)", ".pdb,.cif,.mmcif,.ent,.npz,.gz"));
+  if (state.structure) files.append(make("button", { type: "button", onclick: () => choose({ structure: null, above: null }) }, "Without the structure"));
+  return make("div", {}, files, form);
 }
 
 export function drawAnswers(place, shown) {

@@ -1,40 +1,48 @@
 // A heat map: queries run down, keys across, with their tokens on the axes and a colour bar below.
 
+import { rgb } from "./colour.js";
 import { cut, setStatus } from "./dom.js";
+import { LinkedCell } from "./linked.js";
 import { formatNumber } from "./numbers.js";
 import { Picture } from "./picture.js";
 import { BAR_HEIGHT } from "./scale.js";
 
 const LETTER = 6.8; // approximate width in pixels
+const BOLD = 7.4; // of a letter of the title
 const TITLE = 20; // height
 const RIGHT = 30; // margin, for the last slanted label
 const MAX_CELL = 28;
+const MIN_FRAME = 7;
 const BAR_WIDTH = 170;
 
 // `matrix` has rows, columns and values; `down` and `across` are the labels of rows and columns, or null for numbers;
 // `axes` are the names of both axes. A cell of a downsampled map stands for `each` rows and columns. Cells are square
-// unless one side is much longer or `square` is false.
-export function heatMap({ name, title, label, matrix, scale, down, across, axes, room = 640, each = [1, 1], square = true }) {
+// unless one side is much longer or `square` is false. Cells without a value (NaN) have the colour of lines. Maps that
+// share a `linked` cell mark it together.
+export function heatMap({ name, title, label, matrix, scale, down, across, axes, room = 640, each = [1, 1], square = true, linked = null }) {
   const { rows, columns, values } = matrix;
   const left = 26 + (down ? Math.min(140, longest(down) * LETTER) : 26);
   const top = TITLE + 24 + (across ? Math.min(120, longest(across) * LETTER * 0.9) : 14);
   let picture = null;
-  let selected = null;
+  const marks = linked ?? new LinkedCell({ report });
   const cellSize = () => {
     const available = (picture?.availableWidth() ?? room) - left - RIGHT;
     return fitCells(rows, columns, room, Math.max(120, Math.min(room, available)), square);
   };
   const size = () => {
     const cell = cellSize();
-    const titled = Math.min(picture?.availableWidth() ?? room, (title.length + 2) * LETTER);
+    const titled = Math.min(picture?.availableWidth() ?? room, (title.length + 2) * BOLD);
     return [Math.max(left + columns * cell[0] + RIGHT, left + BAR_WIDTH + 10, titled), top + rows * cell[1] + 10 + BAR_HEIGHT];
   };
 
   function draw(pen, colours, width) {
     const cell = cellSize();
-    pen.text(cut(title, Math.floor(width / LETTER)), 2, TITLE / 2, { colour: colours.ink, size: 12, bold: true });
-    pen.image(left, top, columns * cell[0], rows * cell[1], columns, rows, (row, column) =>
-      scale.colour(values[row * columns + column]));
+    pen.text(cut(title, Math.floor(width / BOLD)), 2, TITLE / 2, { colour: colours.ink, size: 12, bold: true });
+    const blank = rgb(colours.line);
+    pen.image(left, top, columns * cell[0], rows * cell[1], columns, rows, (row, column) => {
+      const value = values[row * columns + column];
+      return Number.isNaN(value) ? blank : scale.colour(value);
+    });
     const style = { colour: colours.ink, size: 11 };
     for (const [row, text] of labelled(rows, down, each[0], cell[1])) {
       pen.text(cut(text, 20), left - 5, top + (row + 0.5) * cell[1], { ...style, align: "right" });
@@ -46,37 +54,45 @@ export function heatMap({ name, title, label, matrix, scale, down, across, axes,
     pen.text(axes[0], 9, top + (rows * cell[1]) / 2, { ...faint, align: "center", angle: -Math.PI / 2 });
     pen.text(axes[1], left, TITLE + 8, faint);
     scale.draw(pen, colours, left, top + rows * cell[1] + 10, BAR_WIDTH);
-    if (selected) frame(pen, left + selected[1] * cell[0], top + selected[0] * cell[1], ...cell);
+    const box = [left, top, columns * cell[0], rows * cell[1]];
+    for (const [row, column] of marks.marked(rows, columns)) mark(pen, box, row, column, cell, marks.guides);
   }
 
-  function report() {
-    const [row, column] = selected;
+  function report([row, column]) {
     const query = down ? `“${down[row]}” (${row})` : `${axes[0]} ${Math.round(row * each[0])}`;
     const key = across ? `“${across[column]}” (${column})` : `${axes[1]} ${Math.round(column * each[1])}`;
     setStatus(`${query}, ${key}: ${formatNumber(values[row * columns + column])}`);
   }
 
-  function move(row, column) {
-    selected = [Math.max(0, Math.min(rows - 1, row)), Math.max(0, Math.min(columns - 1, column))];
-    report();
-    picture.request();
+  function at(event) {
+    const [[x, y], cell] = [picture.position(event), cellSize()];
+    const [row, column] = [Math.floor((y - top) / cell[1]), Math.floor((x - left) / cell[0])];
+    return row >= 0 && row < rows && column >= 0 && column < columns ? [row, column] : null;
   }
 
   picture = new Picture({ name, label: `${label}; ${scale.description}`, size, draw, keyboard: true });
-  picture.canvas.addEventListener("pointermove", (event) => {
-    const [[x, y], cell] = [picture.position(event), cellSize()];
-    const [row, column] = [Math.floor((y - top) / cell[1]), Math.floor((x - left) / cell[0])];
-    if (row >= 0 && row < rows && column >= 0 && column < columns) move(row, column);
-    else if (selected) { selected = null; picture.request(); }
-  });
-  picture.canvas.addEventListener("pointerleave", () => { selected = null; picture.request(); });
+  marks.join(picture);
+  picture.canvas.addEventListener("pointermove", (event) => marks.hover(at(event)));
+  picture.canvas.addEventListener("pointerleave", () => marks.hover(null));
+  picture.canvas.addEventListener("click", (event) => { if (at(event)) marks.pin(at(event)); });
   picture.canvas.addEventListener("keydown", (event) => {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (event.key === "Escape") marks.pin(null);
     if (!step) return;
     event.preventDefault();
-    move(...(selected ? [selected[0] + step[0], selected[1] + step[1]] : [0, 0]));
+    marks.step(step, rows, columns);
   });
   return picture;
+}
+
+// A frame around a cell, large enough to be seen; with `guides`, lines lead to it from both axes.
+function mark(pen, [left, top, width, height], row, column, cell, guides) {
+  const [x, y] = [left + (column + 0.5) * cell[0], top + (row + 0.5) * cell[1]];
+  if (guides) {
+    for (const line of [[[left, y], [left + width, y]], [[x, top], [x, top + height]]]) pen.path(line, "#ffffff", 1, 0.55);
+  }
+  const [wide, high] = cell.map((side) => Math.max(side, MIN_FRAME));
+  frame(pen, x - wide / 2, y - high / 2, wide, high);
 }
 
 // A frame that is visible on every colour.
@@ -91,6 +107,7 @@ function fitCells(rows, columns, tallest, widest, square) {
   const [width, height] = [Math.min(MAX_CELL, widest / columns), Math.min(MAX_CELL, tallest / rows)];
   if (!square) return [width, height];
   const both = Math.min(width, height);
+  if (rows === columns) return [both, both];
   return [Math.max(both, Math.min(width, 4)), Math.max(both, Math.min(height, 4))];
 }
 

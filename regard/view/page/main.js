@@ -1,14 +1,16 @@
 // The page: reads its state from the address, fetches the data, and draws one view at a time.
 
 import { make, setStatus } from "./dom.js";
-import { getJSON, isFile, recordInput, uploadImage } from "./source.js";
+import { getJSON, isFile, recordInput, uploadFile } from "./source.js";
 import { readState, writeState } from "./state.js";
 import { drawAnswers, drawForm, takeSameInput } from "./form.js";
 import { showAlignment } from "./alignment.js";
+import { showContacts, showResidues } from "./contacts.js";
 import { showHead } from "./head.js";
 import { showImage } from "./image.js";
 import { showOverview } from "./overview.js";
 import { showPositions } from "./positions.js";
+import { showSequences } from "./sequences.js";
 import { firstRow, showTable } from "./table.js";
 import { leaveTraining, showTraining } from "./training.js";
 
@@ -16,12 +18,21 @@ const WITH_ATTENTION = ["pair", "summary", "text", "gaps", "label", "image"];
 const VIEWS = {
   image: { title: "Image", kinds: ["image"], show: showImage, input: true },
   alignment: { title: "Alignment", kinds: ["pair", "summary"], show: showAlignment, input: true },
-  overview: { title: "Overview", kinds: WITH_ATTENTION, show: showOverview, input: true },
-  head: { title: "Head", kinds: WITH_ATTENTION, show: showHead, input: true },
+  contacts: { title: "Contacts", kinds: ["family"], show: showContacts, input: true },
+  residues: { title: "Residues", kinds: ["family"], show: showResidues, input: true },
+  sequences: { title: "Sequences", kinds: ["family"], show: showSequences, input: true },
+  overview: { title: "Overview", kinds: [...WITH_ATTENTION, "family"], show: showOverview, input: true },
+  head: { title: "Head", kinds: [...WITH_ATTENTION, "family"], show: showHead, input: true },
   table: { title: "Table", kinds: ["row"], input: true },
   positions: { title: "Positions", kinds: [...WITH_ATTENTION, null], show: showPositions },
   training: { title: "Training", kinds: null },
 };
+const EMPTY_HINTS = {
+  image: "Choose an image above",
+  family: "Choose or paste an alignment above",
+};
+const NEW_FAMILY = { structure: null, first: null, sequence: null, residue: null, above: null };
+const STRUCTURE = /\.(pdb|cif|mmcif|ent|npz)(\.gz)?$/i;
 const parts = Object.fromEntries(["tabs", "input", "error", "answers", "view", "status"].map((id) => [id, document.getElementById(id)]));
 let runs = [];
 let state = readState();
@@ -116,16 +127,15 @@ function leftOut() {
 // Gives the input to the shown runs; recordings of the same input are reused. Returns whether there is something to draw.
 async function record(late) {
   const row = state.view === "table";
-  const image = runs[state.run].kind === "image";
-  const other = image ? { image: state.image } : { text: state.text, target: state.target };
-  const input = row ? { row: state.row || firstRow(runs[state.run]), without: leftOut() } : other;
-  if (!row && !input.text && !input.image && !isFile) {
-    const how = image ? "Choose an image above" : "Type a text above";
+  const { kind } = runs[state.run];
+  const input = row ? { row: state.row || firstRow(runs[state.run]), without: leftOut() } : typedInput(kind);
+  if (!row && !input.text && !input.image && !input.alignment && !isFile) {
     parts.answers.replaceChildren();
-    parts.view.replaceChildren(make("p", { class: "faint" }, `${how} to see the model\'s attention.`));
+    parts.view.replaceChildren(make("p", { class: "faint" }, `${EMPTY_HINTS[kind] ?? "Type a text above"} to see the model\'s attention.`));
     return false;
   }
   const key = JSON.stringify(input);
+  if (kind === "family" && !isFile && recorded[0]?.key !== key) setStatus("Reading the alignment …");
   const found = await Promise.all(chosenRuns().map(async (number) => {
     const old = recorded.find((one) => one.number === number);
     if (old && old.key === key) return old;
@@ -133,23 +143,37 @@ async function record(late) {
     return { run: runs[number], number, key, recording, before: row && old ? old.recording : null };
   }));
   if (late()) return false;
+  if (kind === "family" && recorded[0]?.key !== key) setStatus("");
   recorded = found;
   return true;
 }
 
-// A file that cannot be read changes nothing.
-async function upload(file) {
+function typedInput(kind) {
+  if (kind === "image") return { image: state.image };
+  if (kind === "family") return { alignment: state.alignment, structure: state.structure, first: state.first ?? 1 };
+  return { text: state.text, target: state.target };
+}
+
+// A file that cannot be read changes nothing. Another alignment has another structure.
+async function upload(kind, file) {
   if (!file) return;
   try {
-    const { image } = await uploadImage(file);
-    await change({ image, token: null });
+    const answer = await uploadFile(kind, file);
+    await change({ ...(kind === "alignment" ? NEW_FAMILY : {}), [kind]: answer[kind], token: null });
   } catch (error) {
     showError(error.message);
   }
 }
 
+// What a file on this page would be, or null if it takes none.
+function kindOfFile(name) {
+  const kind = isFile ? null : runs[state.run]?.kind;
+  if (kind === "family") return STRUCTURE.test(name) ? "structure" : "alignment";
+  return kind === "image" ? kind : null;
+}
+
 function acceptsFiles(event) {
-  return !isFile && runs[state.run]?.kind === "image" && event.dataTransfer.types.includes("Files");
+  return kindOfFile("") !== null && event.dataTransfer.types.includes("Files");
 }
 
 function drawTabs() {
@@ -196,7 +220,8 @@ document.addEventListener("dragover", (event) => { if (acceptsFiles(event)) even
 document.addEventListener("drop", (event) => {
   if (!acceptsFiles(event)) return;
   event.preventDefault();
-  upload(event.dataTransfer.files[0]);
+  const [file] = event.dataTransfer.files;
+  if (file) upload(kindOfFile(file.name), file);
 });
 window.addEventListener("hashchange", () => { state = readState(); change({}); });
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());

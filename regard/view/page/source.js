@@ -32,14 +32,14 @@ export async function recordInput(run, input) {
 
 const MAX_BYTES = 32 * 2 ** 20; // of a file; checked here because a server that refuses more does not read to the end
 
-// Uploads an image; the answer has the digest that names it from then on.
-export async function uploadImage(file) {
+// Uploads an image, an alignment or a structure; the answer has the digest that names it from then on.
+export async function uploadFile(kind, file) {
   if (file.size > MAX_BYTES) {
     const [size, limit] = [file.size, MAX_BYTES].map((bytes) => bytes.toLocaleString("en"));
     throw new Error(`${file.name}: has ${size} bytes, more than ${limit}`);
   }
   const headers = { "Content-Type": "application/octet-stream" };
-  return read(await fetch(withQuery("api/images", { name: file.name }), { method: "POST", headers, body: file }));
+  return read(await fetch(withQuery(`api/files/${kind}`, { name: file.name }), { method: "POST", headers, body: file }));
 }
 
 // A file contains whole heads; a server is asked only for the part that is on screen.

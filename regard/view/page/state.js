@@ -2,10 +2,11 @@
 
 export const EMPTY = {
   view: "", run: 0, with: null, text: "", target: null, row: null, without: null, image: null, attention: null, head: null,
-  mode: "lines", token: null, over: "steps", groups: null,
+  mode: "lines", token: null, over: "steps", groups: null, alignment: null, structure: null, first: null, above: null,
+  sequence: null, residue: null,
 };
 const MAX_LENGTH = 60000; // characters of an address
-const NUMBERS = ["run", "with", "head", "without"];
+const NUMBERS = ["run", "with", "head", "without", "first", "sequence", "residue"];
 
 export function readState() {
   const fields = new URLSearchParams(location.hash.slice(1));

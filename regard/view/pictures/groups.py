@@ -36,7 +36,7 @@ def short_names(runs: Sequence[Path]) -> list[str]:
     """Names to tell runs apart: their paths without the folders that all share."""
     parts = [path.absolute().parts for path in runs]
     shared = 0
-    while all(len(names) > shared + 1 and names[shared] == parts[0][shared] for names in parts):
+    while parts and all(len(names) > shared + 1 and names[shared] == parts[0][shared] for names in parts):
         shared += 1
     return ["/".join(names[shared:]) for names in parts]
 
