@@ -1,9 +1,10 @@
 """What every model's config says of itself, so that nobody has to know the models by name."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from regard.core.config import Config
 from regard.core.errors import ConfigError
@@ -40,10 +41,43 @@ class ModelConfig(Config):
         raise NotImplementedError("abstract: a config builds its model")
 
 
+RANDOM = frozenset(
+    {
+        nn.init.normal_,
+        nn.init.uniform_,
+        nn.init.trunc_normal_,
+        nn.init.kaiming_uniform_,
+        nn.init.kaiming_normal_,
+        Tensor.normal_,
+        Tensor.uniform_,
+    }
+)
+
+
+class _Undrawn(TorchFunctionMode):
+    """Weights that would be drawn at random stay as they are in memory."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in RANDOM:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
+def outline_of(config: ModelConfig) -> nn.Module:
+    """The model without memory: its shapes alone."""
+    with torch.device("meta"), _Undrawn():
+        return config.build()
+
+
+def unfilled(config: ModelConfig) -> nn.Module:
+    """The model for weights that are loaded next: drawing those that are replaced would take longer than reading."""
+    with _Undrawn():
+        return config.build()
+
+
 def build_model(config: ModelConfig) -> nn.Module:
     """The model of a config, refused in one line where its parameters alone would not fit into memory."""
-    with torch.device("meta"):  # shapes without memory
-        outline = config.build()
+    outline = outline_of(config)
     needed = sum(p.numel() * p.element_size() for p in outline.parameters())
     available = available_memory()
     if available is not None and needed > available:

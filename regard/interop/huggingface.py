@@ -17,6 +17,7 @@ from torch import nn
 
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import atomic_file, write_text
+from regard.core.model import outline_of, unfilled
 from regard.interop.families import FAMILIES, UNREADABLE
 from regard.interop.family import Family
 from regard.interop.folder import SINGLE, Weights, file_in, has_file, open_weights, read_json, shown
@@ -84,13 +85,12 @@ def read(folder: Path, dtype: torch.dtype | None = torch.float32, adapter: Path 
     """
     with open_model(folder, adapter) as opened:
         config, table = opened.config, opened.family.table(opened.config)
-        with torch.device("meta"):
-            shapes = config.build().state_dict()
+        shapes = outline_of(config).state_dict()
         rows = fitting(table, shapes)
         weights = adopt(opened.weights, table, rows)
         unused = check(folder, table, rows, shapes, weights)
         with default_dtype(dtype or weights.read(next(iter(rows)).theirs).dtype):
-            model = config.build().eval()
+            model = unfilled(config).eval()
         fill(model, table, rows, weights)
     tokenizer = file_in(folder, "tokenizer.json") if has_file(folder, "tokenizer.json") else None
     return Imported(config, model, tokenizer, opened.extra | {"unused": unused})

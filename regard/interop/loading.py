@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard.core import tensors
 from regard.core.errors import ConfigError, UserError
 from regard.core.files import read_json, write_text
-from regard.core.model import build_model
+from regard.core.model import build_model, outline_of
 from regard.core.system import release_memory
 from regard.interop.base_model import (
     base_folder,
@@ -77,8 +77,7 @@ def start_model(config: Model, base: Path, adapter: Adapter | None = None) -> St
     With an adapter, only the adapter and the new head are trained. The base is read once the new model has given up
     the memory that it needs, so that two models are never in memory together.
     """
-    with torch.device("meta"):
-        theirs = describe_base(base).config.build().state_dict()
+    theirs = outline_of(describe_base(base).config).state_dict()
     model = build_model(config)
     own = {name: tensor.shape for name, tensor in model.state_dict().items()}
     shared = {name for name in own if name in theirs and own[name] == theirs[name].shape}

@@ -34,7 +34,9 @@ class TokenEmbedding(nn.Module, Packable):
         at_most(MAX_VOCAB, vocab=vocab)
         self.scale, self.logit_scale = scale, logit_scale
         self.table = nn.Embedding(vocab, width)
-        self.head = None if tied else nn.Parameter(torch.randn(vocab, width) * width**-0.5)
+        self.head = None if tied else nn.Parameter(torch.empty(vocab, width))
+        if self.head is not None:
+            nn.init.normal_(self.head, std=width**-0.5)
         self.head_bias = nn.Parameter(torch.zeros(vocab)) if bias else None
 
     def forward(self, tokens: Tokens) -> States:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from regard.core import tensors
 from regard.core.config import from_dict
 from regard.core.errors import ConfigError, UserError
+from regard.core.model import outline_of, unfilled
 from regard.models import Model
 from regard.store.folder import COLUMNS, CONFIG, TOKENIZER, WEIGHTS, read_config
 from regard.text import Tokenizer
@@ -56,10 +56,10 @@ def load_model(path: Path) -> Loaded:
     """The model of a run folder with its best weights, in evaluation mode."""
     config = read_model_config(path)
     weights = tensors.load(path / WEIGHTS)
-    with torch.device("meta"):  # a config of absurd size is refused before it takes memory
-        tensors.check_weights(config.build(), weights, path / WEIGHTS)
+    # A config of absurd size is refused before it takes memory.
+    tensors.check_weights(outline_of(config), weights, path / WEIGHTS)
     tensors.check_finite(weights, path / WEIGHTS)
-    model = config.build()
+    model = unfilled(config)
     model.load_state_dict(weights)
     tokenizer = Tokenizer.load(path / TOKENIZER) if (path / TOKENIZER).exists() else None
     vocab = getattr(config, "vocab", None)

@@ -5,9 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from regard.core.errors import UserError
+from regard.core.model import outline_of
 from regard.data.trees.conllu import Parse
 from regard.loading import holds_table, load, load_table
 from regard.models import Model
@@ -121,8 +120,7 @@ def labels_of(runs: Sequence[OpenRun]) -> list[str]:
 
 @lru_cache(maxsize=256)  # seeds of a study share their config
 def parameters(config: Model) -> int:
-    with torch.device("meta"):  # counted without allocating them
-        return sum(weights.numel() for weights in config.build().parameters())
+    return sum(weights.numel() for weights in outline_of(config).parameters())
 
 
 def _modified(file: Path) -> int:

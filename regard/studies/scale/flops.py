@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-import torch
 from torch import nn
 
 from regard.core.errors import ConfigError
+from regard.core.model import outline_of
 from regard.core.modules import RepeatedBlock
 from regard.models import Model
 from regard.parts import Attention, Full
@@ -46,7 +46,7 @@ class ParameterCount:
 
 
 def count_parameters(config: Model) -> ParameterCount:
-    model = _on_meta(config)
+    model = outline_of(config)
     tables = {id(p) for m in model.modules() if isinstance(m, nn.Embedding) for p in m.parameters()}
     tables |= {id(p) for name, p in model.named_parameters() if name.startswith("embedding.")}
     parameters = list(model.parameters())
@@ -63,7 +63,7 @@ def forward_flops(config: Model, length: int) -> int:
         raise ConfigError(f"model: FLOPs cannot be counted for {type(config).__name__}; choose GPT")
     if not isinstance(config.attention, Full) or config.alternate is not None:
         raise ConfigError(f"attention: FLOPs are counted for Full attention, not for {type(config.attention).__name__}")
-    model = _on_meta(config)
+    model = outline_of(config)
     matrices = sum(_matrix_flops(block) for block in model.modules() if isinstance(block, RepeatedBlock))
     head_size = config.head_size or config.width // config.heads
     scores = 2 * 2 * length * config.heads * head_size * config.layers  # queries × keys, then weights × values
@@ -82,8 +82,3 @@ def _matrix_flops(block: RepeatedBlock) -> int:
             experts = 2 * sum(m.weight.numel() for m in mixture.experts.modules() if isinstance(m, nn.Linear))
             total -= experts * (len(mixture.experts) - mixture.active) // len(mixture.experts)
     return total
-
-
-def _on_meta(config: Model) -> nn.Module:
-    with torch.device("meta"):
-        return config.build()

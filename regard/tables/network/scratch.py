@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from regard.core.machine import seed_for
@@ -129,6 +128,8 @@ def train_from_scratch(
     )
     if batches.steps < MIN_STEPS:
         message = f"mode scratch: there is time for {batches.steps} steps only, too few to learn; raise time_limit"
+        from sklearn.exceptions import ConvergenceWarning  # slow to import
+
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     train_in_memory(model, MaskedCellsObjective(), batches, training)
     generator = torch.Generator().manual_seed(seed_for("shown", seed))

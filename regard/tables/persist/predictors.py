@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.core import tensors
 from regard.core.config import from_dict, to_dict
 from regard.core.errors import ConfigError, UserError
+from regard.core.model import outline_of, unfilled
 from regard.models import NPT, InContext
 from regard.models.nca import NCA
 from regard.store import COLUMNS
@@ -134,12 +135,11 @@ def build_model(kind: Any, section: Section, key: str, weights: Mapping[str, Ten
         if not value.is_floating_point() or not value.isfinite().all():
             raise UserError(f"{source}: {shown(name)}: must hold finite numbers")
     try:
-        with torch.device("meta"):
-            skeleton = config.build()
+        skeleton = outline_of(config)
     except (RuntimeError, OverflowError, TypeError):  # sizes beyond what torch can count
         raise section.error(key, "describes a network of impossible size") from None
     tensors.check_weights(skeleton, weights, source)
-    model = config.build()
+    model = unfilled(config)
     model.load_state_dict(dict(weights))
     return model.eval()
 

@@ -14,7 +14,6 @@ from regard.core.batches import Loss
 from regard.core.errors import ConfigError, UserError
 from regard.models import InContext
 from regard.store import WEIGHTS, RunFolder
-from regard.tables import NPTClassifier, NPTRegressor
 from regard.tables.network.in_context_loss import in_context_loss
 from regard.tables.prior import Prior, SyntheticTables
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, Workspace
@@ -71,6 +70,8 @@ class InContextTables(Task):
 
     def predict(self, run: Run, table: Any, target: Any, query: Any, *, classify: bool = True) -> Any:
         """Predict the target of query rows in context; with `classify` false the target is a number."""
+        from regard.tables import NPTClassifier, NPTRegressor
+
         kind = NPTClassifier if classify else NPTRegressor
         return kind(mode="in_context", weights=run.path).fit(table, target).predict(query)
 

@@ -13,7 +13,6 @@ from regard.tables.file import TableFile
 from regard.tables.network.masking import StandardisedTable
 from regard.tables.network.scratch import MAX_BATCH_CELLS, MIN_BATCH_ROWS, NPTPredictor
 from regard.tables.problem import Problem, read_problem
-from regard.tables.scores import number_scores
 from regard.tasks.base import Run
 
 
@@ -43,6 +42,8 @@ def evaluate_rows(run: Run, file: str) -> dict[str, Any]:
         return {"accuracy": float((predictions == truth).mean()), "rows": len(truth)}
     if predictions.dtype == object:
         raise UserError(f"{file}: {data.target!r} holds numbers, and {run.path} predicts classes")
+    from regard.tables.scores import number_scores  # with scikit-learn, which is slow to import
+
     return {**number_scores(truth.astype(float), predictions.astype(float)), "rows": len(truth)}
 
 
