@@ -20,6 +20,7 @@ from regard.store import read_metrics
 from regard.tasks import Plan, Run, Task
 from regard.tasks.base import EvalOptions
 from regard.tasks.classify.recipe import classifier
+from regard.tasks.contacts.family_input import read_family_input
 from regard.tasks.contacts.recipe import contact_predictor
 from regard.tasks.fill.recipe import masked_lm
 from regard.tasks.image.image_file import read_image_file
@@ -120,7 +121,7 @@ def families(folder: Path) -> Case:
     few = {"data__crop": 16, "data__copies": 1, "training__batch_size": 2}
     file = str(data / "one.a3m")
     plan = small(contact_predictor((str(data),)), model__width=8, model__pair_width=8, model__window=3, **few)
-    return Case(plan, [file], 1, (file,))
+    return Case(plan, [file], 1, (file,), ViewInput(family=read_family_input(Path(file), None)))
 
 
 CASES: dict[str, Callable[[Path], Case]] = {
