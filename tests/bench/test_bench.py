@@ -12,17 +12,13 @@ import pytest
 import torch
 
 import regard.bench.serve
-from regard.bench import Figure, Measurement, Sizes, busy, choose, measurement, measurements, run, sizes
+from regard.bench import Figure, Measurement, busy, choose, measurement, measurements, run, sizes
 from regard.bench.rendering import grid, lines
 from regard.bench.workplace import compile_for, llama, parameters_of, workplace
 from regard.core.errors import ConfigError
 from regard.decode.one_token import library
+from tests.bench.small import SMALL
 from tests.command import regard as command
-
-SMALL = Sizes(
-    stream_bytes=2**16, side=16, train_minutes=0.1, train_steps=1, batch_size=1, width=64, hidden=64, layers=1,
-    served_layers=1, vocab=320, new_tokens=4, texts=2, rows=20, columns=3, query_rows=5,
-)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
