@@ -60,7 +60,7 @@ def busy(load: float | None) -> str | None:
     cores = usable_cores()
     if load is None or load <= BUSY * cores:
         return None
-    return f"the machine is busy (load average {load:.1f} on {cores} cores): when it is idle, figures are higher"
+    return f"the machine is busy (load average {load:.1f} on {cores} cores): figures are low"
 
 
 def as_dict(results: Sequence[Measurement], rounds: int, load: float | None) -> dict[str, Any]:

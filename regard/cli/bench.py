@@ -30,7 +30,7 @@ def bench(*what: str, rounds: int = 3, json: Path | None = None) -> None:
     from rich.console import Console
 
     from regard.bench import Measurement, as_dict, busy, choose, load_average, run, sizes
-    from regard.bench.rendering import grid, lines
+    from regard.bench.rendering import lines, screen
 
     names, load = choose(what), load_average()
     if warning := busy(load):
@@ -38,13 +38,18 @@ def bench(*what: str, rounds: int = 3, json: Path | None = None) -> None:
     console = Console(highlight=False)
 
     def show(one: Measurement) -> None:
+        status.stop()
         if console.is_terminal:
-            console.print(grid(one), "")
+            console.print(screen(one), "")
         else:
             print(*lines(one), sep="\n", flush=True)
 
+    def start(name: str) -> None:
+        status.update(f"measuring {name} …")
+        status.start()
+
     with Console(stderr=True).status("") as status:
-        results = run(names, sizes.FULL, rounds, lambda name: status.update(f"measuring {name} …"), show)
+        results = run(names, sizes.FULL, rounds, start, show)
     if json:
         import json as writer
 

@@ -1,5 +1,6 @@
 """`regard bench` with small sizes: what is measured, in which units, beside whom; never how fast."""
 
+import io
 import json
 import os
 import signal
@@ -10,10 +11,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 
 import regard.bench.serve
 from regard.bench import Figure, Measurement, busy, choose, measurement, measurements, run, sizes
-from regard.bench.rendering import grid, lines
+from regard.bench.rendering import lines, screen
 from regard.bench.workplace import compile_for, llama, parameters_of, workplace
 from regard.core.errors import ConfigError
 from regard.decode.one_token import library
@@ -134,10 +136,18 @@ def test_a_line_names_unit_share_and_ratio():
     result = Measurement("decode", "a model", (figure,), ("third is left out",))
     assert list(lines(result)) == [
         "decode: a model",
-        "decode: 1 text, int8: 1,234 tokens/s, 50% of the memory bandwidth, 2.00 × the speed of other (617 tokens/s)",
+        "decode: 1 text, int8: 1,234 tokens/s, 50% of the memory bandwidth, 2× the speed of other (617 tokens/s)",
         "decode: third is left out",
     ]
-    assert grid(result).row_count == 1
+    console = Console(width=80, file=io.StringIO())
+    console.print(screen(result))
+    page = console.file.getvalue().splitlines()
+    assert [line.split() for line in page] == [
+        ["decode:", "a", "model"],
+        ["regard", "memory", "other"],
+        ["1", "text,", "int8", "1,234", "tokens/s", "50%", "617", "(2×)"],
+        ["third", "is", "left", "out"],
+    ]
 
 
 def test_a_busy_machine_is_one_warning(monkeypatch: pytest.MonkeyPatch):
