@@ -24,7 +24,9 @@ NO_PROXY = build_opener(ProxyHandler({}))  # a proxy would not find this machine
 @contextmanager
 def workplace() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="regard-bench-", ignore_cleanup_errors=True) as name:
-        caches = {library.VARIABLE: name, "TORCHINDUCTOR_CACHE_DIR": f"{name}/torch"}
+        caches = {"TORCHINDUCTOR_CACHE_DIR": f"{name}/torch"}
+        if library.folder() is not None:  # compiling is not switched off
+            caches[library.VARIABLE] = name
         on_main = current_thread() is main_thread()
         handler = signal.signal(signal.SIGTERM, signal.default_int_handler) if on_main else None  # it tidies up, too
         before = {variable: os.environ.get(variable) for variable in caches}
@@ -53,7 +55,7 @@ def parameters_of(config: GPT) -> int:
 
 
 def compile_for(config: GPT, precisions: Sequence[str]) -> bool:
-    """Compile the step of a model that is worth it, all precisions at once; whether it could. Or nothing is left."""
+    """Compile the step of a model that is worth it, all precisions at once; whether it is compiled."""
     folder = library.folder()
     if folder is None or parameters_of(config) < WORTH_COMPILING:
         return False
