@@ -11,7 +11,7 @@ from regard.cli.verbs import USE
 
 RULE = re.compile(r"^-+$")  # under the title of a section of a docstring
 PANELS: dict[str, tuple[str, ...]] = {
-    "Start": ("demo", "doctor", "completion"),
+    "Start": ("demo", "doctor", "bench", "completion"),
     "Make": ("fit", "distil", "train", "pretrain"),
     "Use": (
         "predict",

@@ -45,10 +45,10 @@ def explain_missing(group: str, feature: str) -> str:
 
 def missing(group: str) -> list[str]:
     """The packages of a group that are not installed."""
-    return [PACKAGES.get(module, module) for module in GROUPS[group] if not _importable(module)]
+    return [PACKAGES.get(module, module) for module in GROUPS[group] if not importable(module)]
 
 
-def _importable(module: str) -> bool:
+def importable(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):  # a parent package is missing, or the module was blocked in sys.modules

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from regard.bench import sizes
 from regard.serve import server as serve_server
 from regard.studies.ablate import ablation
 from regard.studies.runner import pool
@@ -21,6 +22,7 @@ from regard.tables.baselines import SCIKIT_LEARN
 from regard.tasks import training
 from regard.tasks.seq2seq.writing import write_targets
 from regard.view import server
+from tests.bench.small import SMALL as BENCH
 from tests.command import regard
 from tests.documents import programs
 from tests.documents.pages import Command, every_command, verb_of
@@ -82,6 +84,7 @@ class Reader:
         patch.setattr(ablation, "EXTRA_SEEDS", 1)  # the fewest with a standard deviation
         patch.setattr(scaling, "FRACTIONS", (0.25, 0.5, 1.0))
         patch.setattr(laws, "RESAMPLES", 8)
+        patch.setattr(sizes, "FULL", BENCH)
         patch.setattr(server, "serve", lambda *_: None)  # the address is bound and printed; nobody waits for a browser
         patch.setattr(serve_server, "run_server", lambda *_: None)
         patch.setattr(compare, "installed_baselines", lambda: SCIKIT_LEARN)
