@@ -30,14 +30,15 @@ CONFIG, WEIGHTS, TOKENIZER = "config.yaml", "model.safetensors", "tokenizer.json
 CARD = "card.md"
 COLUMNS, KEYS, TABLE = "columns.json", "keys.json", "table.safetensors"
 NGRAMS = "ngrams.safetensors"
+EXTRACTOR = "extractor.safetensors"
 BASE, ORIGIN = "base.json", "origin"
 SPECIAL_TOKENS = "special_tokens.json"  # a tokenizer saves it; named here so that tables need not import tokenizers
 CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
 
 
 OURS = {
-    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, KEYS, TABLE, NGRAMS, "checkpoints", "tokens", "images", CARD,
-    "loss.png", "alignment.png", "tensorboard", ".lock", BASE, ORIGIN, SPECIAL_TOKENS,
+    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, KEYS, TABLE, NGRAMS, EXTRACTOR, "checkpoints", "tokens", "images",
+    CARD, "loss.png", "alignment.png", "tensorboard", ".lock", BASE, ORIGIN, SPECIAL_TOKENS,
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from regard.tasks.summarise.spans import BITS, INSIDE, Document, Span, length_fe
 
 BEGINNINGS = 20  # words of a document that the spans to learn from begin with, beside those of its sentences
 RANDOM, BEST = 25, 5  # of these spans, those that are learned from, beside whole sentences
-RIDGE = 10.0
+RIDGE = 30.0
 ITERATIONS = 100
 MOST = 80  # words of a span
 WORD = re.compile(r"\w+")
@@ -93,6 +93,12 @@ def span_rouge(document: Document, spans: Sequence[Span], targets: Sequence[str]
                 span = number, first, place + 1
                 found[span] = max(found.get(span, 0.0), 2 * common[-1] / max(count + len(reference), 1))
     return [found[span] for span in spans]
+
+
+def rouge(text: str, targets: Sequence[str]) -> float:
+    """ROUGE-L of a summary, the best of several references."""
+    words = Document([text.split()], [])
+    return span_rouge(words, [(0, 0, len(words.sentences[0]))], targets)[0] if text.split() else 0.0
 
 
 def _extend(common: list[int], word: str, reference: Sequence[str]) -> None:
