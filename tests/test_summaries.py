@@ -89,7 +89,9 @@ def test_documents_are_truncated_alike_in_training_and_in_use(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     out = tmp_path / "run"
-    assert regard("train", "summarise", "--out", out, *data(files), *SMALL, "--steps=2", "--task.max_length=5", ALONE) == 0
+    assert (
+        regard("train", "summarise", "--out", out, *data(files), *SMALL, "--steps=2", "--task.max_length=5", ALONE) == 0
+    )
     error = capsys.readouterr().err
     assert re.search(r"train: \d+ of \d+ sources have more than 5 tokens: truncated", error)
     assert yaml.safe_load((out / "config.yaml").read_text())["task"]["max_length"] == 5

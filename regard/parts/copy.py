@@ -55,7 +55,7 @@ class Pointer(nn.Module):
         self, logits: Logits, states: States, target: Tokens, memory: Memory, source: Source, mask: Mask | None
     ) -> Logits:
         """The log-probabilities of the mixture; beams of one text share a row of the memory."""
-        beams = len(states) // len(memory)
+        beams = states.shape[0] // memory.shape[0]
         queries = self.query(states).unflatten(0, (-1, beams)).flatten(1, 2)[:, None]
         keys = self.key(memory)[:, None]
         written = target.unflatten(0, (-1, beams)).flatten(1, 2)[:, :, None]

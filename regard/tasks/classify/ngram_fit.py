@@ -196,7 +196,7 @@ def _path(
         return
     freedom = log_odds(weights, labels, count) ** bayes
     scaled = sparse.csr_matrix(weights.multiply(freedom[None]))
-    model = LogisticRegression(max_iter=100, tol=1e-3, warm_start=True)
+    model = LogisticRegression(max_iter=100, tol=1e-4, warm_start=True)
     for penalty in penalties:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few texts for many labels; too few iterations for the last digits

@@ -4,7 +4,6 @@ It is what a summariser says where its network is not likely to say it better; f
 hundred documents which sentences matter, and which of their words.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from jaxtyping import Float32
 from regard.core import tensors
 from regard.core.config import Config
 from regard.core.errors import UserError, at_least
-from regard.tasks.summarise.spans import BITS, INSIDE, Document, Span, length_feature
+from regard.tasks.summarise.spans import BITS, best_span
 
 
 @dataclass(frozen=True)
@@ -41,26 +40,7 @@ class Extractor:
     longest: int  # words of a span; sentences may be longer
 
     def best(self, text: str) -> Extracted:
-        """The span with the highest score; a text without words is its own summary."""
-        document = Document.of(text)
-        spans = list(document.spans(self.longest))
-        if not spans:
-            return Extracted(text.strip(), 0.0)
-        scores = self.scores(document, spans)
-        place = int(scores.argmax())
-        return Extracted(document.text(spans[place]), float(np.clip(scores[place], 0, 1)))
-
-    def scores(self, document: Document, spans: Sequence[Span]) -> Float32[np.ndarray, " span"]:
-        weight = self.weight
-        inside = [np.cumsum([0.0, *INSIDE * weight[document.inside(n)]]) for n in range(len(document.words))]
-        starts = {(n, first): weight[document.start(n, first)].sum() for n, first, _ in spans}
-        ends = {(n, last): weight[document.end(n, last)].sum() for n, _, last in spans}
-        lengths = {last - first: weight[length_feature(last - first)] for _, first, last in spans}
-        scores = [
-            starts[n, first] + ends[n, last] + lengths[last - first] + inside[n][last] - inside[n][first]
-            for n, first, last in spans
-        ]
-        return np.array(scores, np.float32) + np.float32(self.mean)
+        return Extracted(*best_span(text, self.weight, self.mean, self.longest))
 
     def save(self, path: Path) -> None:
         numbers = {"mean": torch.tensor(self.mean), "longest": torch.tensor(self.longest)}

@@ -136,7 +136,7 @@ class Summarise(Task):
         texts, references = [source for source, _ in documents], [targets for _, targets in documents]
         baseline = summary_scores(first_words(texts, mean_length(references)), references)
         return {
-            **summary_scores(self.summarise(run, texts, max_tokens, beam=beam), references),
+            **summary_scores(run.summarise(texts, max_tokens, beam=beam), references),
             **{f"first_words_{name}": value for name, value in baseline.items()},
         }
 
