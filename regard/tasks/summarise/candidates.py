@@ -14,7 +14,7 @@ from regard.tasks.summarise.extract_fit import rouge
 from regard.tasks.summarise.extractor import Extracted
 from regard.text import Tokenizer
 
-COMPARED = 500  # validation documents that the choice is fitted on
+COMPARED = 200  # validation documents that the choice is fitted on
 
 
 def written(run: Run, texts: Sequence[str], max_tokens: int, max_length: int, beam: Beam | None = None) -> list[str]:
