@@ -117,7 +117,7 @@ def _extraction(run: Run, task: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     model, choice = run.extra["extractor"], task["choice"]
     return {
-        "extractor": {"mean": model.mean, "longest": model.longest},
+        "extractor": {"mean": model.mean, "max_words": model.max_words},
         "choice": {"constant": choice.constant, "network": choice.network, "extractor": choice.extractor},
     }
 

@@ -37,7 +37,7 @@ def predict(texts: list[str], max_tokens: int = SETTINGS["max_tokens"]) -> list[
 
     model, choice = SETTINGS["extractor"], SETTINGS["choice"]
     weight = np.load(HERE / "extractor.npz")["weight"]
-    spans = [best_span(text, weight, model["mean"], model["longest"]) for text in texts]
+    spans = [best_span(text, weight, model["mean"], model["max_words"]) for text in texts]
     written, probability = write(texts, max_tokens)
     expected = choice["constant"] + choice["network"] * probability
     better = expected > choice["extractor"] * np.array([score for _, score in spans])

@@ -12,7 +12,7 @@ import numpy as np
 
 from regard.core.config import Config
 
-FEWEST = 20  # validation documents that anything is fitted on
+MIN_DOCUMENTS = 20  # validation documents that anything is fitted on
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def fit_choice(
     probabilities: Sequence[float], scores: Sequence[float], network: Sequence[float], extractor: Sequence[float]
 ) -> Choice:
     """The choice for documents where the summaries of the two have these values of ROUGE-L."""
-    if len(network) < FEWEST:
+    if len(network) < MIN_DOCUMENTS:
         return EXTRACTOR_ALONE
     of_network, of_extractor = _line(probabilities, network), _line(scores, extractor)
     choice = Choice(round(of_network[0] - of_extractor[0], 4), round(of_network[1], 4), round(of_extractor[1], 4))

@@ -16,7 +16,7 @@ BEGINNINGS = 20  # words of a document that the spans to learn from begin with, 
 RANDOM, BEST = 25, 5  # of these spans, those that are learned from, beside whole sentences
 RIDGE = 30.0
 ITERATIONS = 100
-MOST = 80  # words of a span
+MAX_WORDS = 80  # words of a span
 WORD = re.compile(r"\w+")
 
 
@@ -24,13 +24,13 @@ def fit_extractor(documents: Sequence[References], settings: Extract) -> Extract
     """Learn from the documents, or from a random part of them."""
     rng = np.random.default_rng(0)
     some = [documents[row] for row in rng.permutation(len(documents))[: settings.documents]]
-    longest = _longest([target for _, targets in some for target in targets])
+    max_words = _max_words([target for _, targets in some for target in targets])
     rows: list[list[int]] = []
     insides: list[list[int]] = []
     rouge: list[float] = []
     for source, targets in some:
         document = Document.of(source)
-        spans = _some_spans(document, longest, rng)
+        spans = _some_spans(document, max_words, rng)
         values = span_rouge(document, spans, targets)
         for place in _chosen(document, spans, values, rng):
             number, first, last = spans[place]
@@ -39,22 +39,22 @@ def fit_extractor(documents: Sequence[References], settings: Extract) -> Extract
             rouge.append(values[place])
     truth = np.array(rouge)
     if not len(truth):
-        return Extractor(np.zeros(1 << BITS, np.float32), 0.0, longest)
+        return Extractor(np.zeros(1 << BITS, np.float32), 0.0, max_words)
     table = _table(rows, 1.0) + _table(insides, INSIDE)
     weight = lsqr(table, truth - truth.mean(), damp=RIDGE**0.5, iter_lim=ITERATIONS)[0]
-    return Extractor(weight.astype(np.float32), float(truth.mean()), longest)
+    return Extractor(weight.astype(np.float32), float(truth.mean()), max_words)
 
 
-def _longest(targets: Sequence[str]) -> int:
+def _max_words(targets: Sequence[str]) -> int:
     """A quarter more than most summaries have."""
-    return int(min(MOST, max(1, 1.25 * np.quantile([len(target.split()) for target in targets], 0.9))))
+    return int(min(MAX_WORDS, max(1, 1.25 * np.quantile([len(target.split()) for target in targets], 0.9))))
 
 
-def _some_spans(document: Document, longest: int, rng: np.random.Generator) -> list[Span]:
-    spans = list(document.spans(longest))
+def _some_spans(document: Document, max_words: int, rng: np.random.Generator) -> list[Span]:
+    spans = list(document.spans(max_words))
     beginnings = list(dict.fromkeys((number, first) for number, first, _ in spans))
-    kept = {beginnings[place] for place in rng.permutation(len(beginnings))[:BEGINNINGS]}
-    return [span for span in spans if span[1] == 0 or span[:2] in kept]
+    selected = {beginnings[place] for place in rng.permutation(len(beginnings))[:BEGINNINGS]}
+    return [span for span in spans if span[1] == 0 or span[:2] in selected]
 
 
 def _chosen(document: Document, spans: Sequence[Span], values: Sequence[float], rng: np.random.Generator) -> list[int]:
@@ -75,14 +75,14 @@ def _table(rows: Sequence[Sequence[int]], value: float) -> sparse.csr_array:
 
 
 def span_rouge(document: Document, spans: Sequence[Span], targets: Sequence[str]) -> list[float]:
-    """ROUGE-L of each span: F1 of the longest common subsequence with a summary, the best of several summaries.
+    """ROUGE-L of each span: F1 of the max_words common subsequence with a summary, the best of several summaries.
 
     All spans that begin at a word share one pass over the words from there.
     """
     lasts: dict[tuple[int, int], int] = {}
     for number, first, last in spans:
         lasts[number, first] = max(last, lasts.get((number, first), 0))
-    found: dict[Span, float] = {}
+    values: dict[Span, float] = {}
     for reference in map(_words, targets):
         for (number, first), last in lasts.items():
             common, count = [0] * (len(reference) + 1), 0
@@ -91,8 +91,8 @@ def span_rouge(document: Document, spans: Sequence[Span], targets: Sequence[str]
                     count += 1
                     _extend(common, word, reference)
                 span = number, first, place + 1
-                found[span] = max(found.get(span, 0.0), 2 * common[-1] / max(count + len(reference), 1))
-    return [found[span] for span in spans]
+                values[span] = max(values.get(span, 0.0), 2 * common[-1] / max(count + len(reference), 1))
+    return [values[span] for span in spans]
 
 
 def rouge(text: str, targets: Sequence[str]) -> float:
@@ -102,7 +102,7 @@ def rouge(text: str, targets: Sequence[str]) -> float:
 
 
 def _extend(common: list[int], word: str, reference: Sequence[str]) -> None:
-    """One more word: `common[j]` is the length of the longest common subsequence with the first j words."""
+    """One more word: `common[j]` is the length of the max_words common subsequence with the first j words."""
     diagonal = 0
     for place, other in enumerate(reference):
         above = common[place + 1]

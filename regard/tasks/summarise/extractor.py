@@ -37,13 +37,13 @@ class Extracted:
 class Extractor:
     weight: Float32[np.ndarray, " feature"]
     mean: float  # ROUGE-L of a span in training
-    longest: int  # words of a span; sentences may be longer
+    max_words: int  # words of a span; sentences may be longer
 
     def best(self, text: str) -> Extracted:
-        return Extracted(*best_span(text, self.weight, self.mean, self.longest))
+        return Extracted(*best_span(text, self.weight, self.mean, self.max_words))
 
     def save(self, path: Path) -> None:
-        numbers = {"mean": torch.tensor(self.mean), "longest": torch.tensor(self.longest)}
+        numbers = {"mean": torch.tensor(self.mean), "max_words": torch.tensor(self.max_words)}
         tensors.save(path, {"weight": torch.from_numpy(self.weight), **numbers})
 
 
@@ -51,7 +51,7 @@ def load_extractor(path: Path) -> Extractor:
     """The extractor of a run folder; a file that is none is refused."""
     stored = tensors.load(path)
     tensors.check_finite(stored, path)
-    names = {"weight", "mean", "longest"}
-    if set(stored) != names or stored["weight"].shape != (1 << BITS,) or int(stored["longest"]) < 1:
+    names = {"weight", "mean", "max_words"}
+    if set(stored) != names or stored["weight"].shape != (1 << BITS,) or int(stored["max_words"]) < 1:
         raise UserError(f"{path}: is not the extractor of a summariser; train the run again")
-    return Extractor(stored["weight"].float().numpy(), float(stored["mean"]), int(stored["longest"]))
+    return Extractor(stored["weight"].float().numpy(), float(stored["mean"]), int(stored["max_words"]))

@@ -37,14 +37,14 @@ class Document:
         sentences = [part for part in parts if part][:SENTENCES]
         return cls(sentences, [[word.casefold() for word in sentence] for sentence in sentences])
 
-    def spans(self, longest: int) -> Iterator[Span]:
-        """Every span of at most `longest` words, and every sentence."""
+    def spans(self, max_words: int) -> Iterator[Span]:
+        """Every span of at most `max_words` words, and every sentence."""
         for number, sentence in enumerate(self.sentences):
             size = len(sentence)
             for first in range(size):
                 if first < STARTS or sentence[first - 1][-1] in OPEN or sentence[first][0] in CLOSED:
-                    yield from ((number, first, last) for last in range(first + 1, min(size, first + longest) + 1))
-            if size > longest:
+                    yield from ((number, first, last) for last in range(first + 1, min(size, first + max_words) + 1))
+            if size > max_words:
                 yield number, 0, size
 
     def scores(self, weight: np.ndarray, spans: Sequence[Span]) -> np.ndarray:
@@ -97,10 +97,10 @@ def length_feature(length: int) -> int:
     return feature("L", min(length, 60))
 
 
-def best_span(text: str, weight: np.ndarray, mean: float, longest: int) -> tuple[str, float]:
+def best_span(text: str, weight: np.ndarray, mean: float, max_words: int) -> tuple[str, float]:
     """The span with the highest score, and the ROUGE-L to expect of it; a text without words is its own summary."""
     document = Document.of(text)
-    spans = list(document.spans(longest))
+    spans = list(document.spans(max_words))
     if not spans:
         return text.strip(), 0.0
     scores = document.scores(weight, spans) + mean
