@@ -118,3 +118,15 @@ def test_a_short_training_is_not_behind_the_first_sentence(tmp_path: Path, capsy
     (tmp_path / "run" / "extractor.safetensors").unlink()
     with pytest.raises(UserError, match=r"extractor.safetensors: is missing"):
         load_run(tmp_path / "run")
+
+
+def test_a_run_that_had_ended_keeps_its_choice(tmp_path: Path):
+    rows = "".join(f"{source}\t{targets[0]}\n" for source, targets in some_documents(60))
+    (tmp_path / "x.tsv").write_text(rows)
+    small = ["--steps=1", "--training.batch_size=8", "--model.width=16", "--model.layers=1"]
+    words = ["train", "summarise", "--train", tmp_path / "x.tsv", "--valid", tmp_path / "x.tsv", *small]
+    assert regard(*words, "--data.tokenizer.vocab=300", "--out", tmp_path / "run") == 0
+    config = tmp_path / "run" / "config.yaml"
+    config.write_text(config.read_text().replace("constant: 0.0", "constant: 0.5"))
+    assert regard(*words, "--data.tokenizer.vocab=300", "--out", tmp_path / "run", "--resume") == 0
+    assert load_run(tmp_path / "run").task.choice.constant == 0.5
