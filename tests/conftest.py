@@ -74,6 +74,6 @@ def _write_little() -> Iterator[None]:
         return write_targets(model, tokenizer, texts, few, **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        for task in ("translate", "summarise"):
-            patch.setattr(f"regard.tasks.{task}.task.write_targets", write)
+        for module in ("translate.task", "summarise.candidates"):
+            patch.setattr(f"regard.tasks.{module}.write_targets", write)
         yield

@@ -24,6 +24,7 @@ WORDS = ["red", "blue", "green", "old", "new", "big", "small", "fast", "dog", "c
 SMALL = ["--training.batch_size=32", "--model.width=32", "--model.heads=2", "--data.tokenizer.vocab=300"]
 QUICK = ["--steps=150", "--model.dropout=0", "--training.ema=0", "--training.eval-every=1000"]
 QUICK += ["--training.optimiser.lr=0.01", "--training.schedule.warmup=10"]
+ALONE = "--task.extract=null"  # the network without the extractor
 DECODER = ["--model=DecoderOnly", "--model.layers=2"]
 PAPER = [*DECODER, "--model.attention=Window", "--model.attention.reach=4", "--model.alternate=Compressed"]
 
@@ -59,7 +60,7 @@ def test_what_matters_is_learned_and_beats_the_first_words(
     model: list[str], files: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     out = tmp_path / "run"
-    assert regard("train", "summarise", "--out", out, *data(files), *model, *SMALL, *QUICK) == 0
+    assert regard("train", "summarise", "--out", out, *data(files), *model, *SMALL, *QUICK, ALONE) == 0
     assert {"rouge1", "rouge2", "rougeL", "first_words_rougeL"} <= read_metrics(out)[-1].keys()
     capsys.readouterr()
     assert regard("evaluate", out, files / "dev.tsv", "--json") == 0
@@ -88,7 +89,9 @@ def test_documents_are_truncated_alike_in_training_and_in_use(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     out = tmp_path / "run"
-    assert regard("train", "summarise", "--out", out, *data(files), *SMALL, "--steps=2", "--task.max_length=5") == 0
+    assert (
+        regard("train", "summarise", "--out", out, *data(files), *SMALL, "--steps=2", "--task.max_length=5", ALONE) == 0
+    )
     error = capsys.readouterr().err
     assert re.search(r"train: \d+ of \d+ sources have more than 5 tokens: truncated", error)
     assert yaml.safe_load((out / "config.yaml").read_text())["task"]["max_length"] == 5

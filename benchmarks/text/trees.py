@@ -123,7 +123,8 @@ def genre(data: Path, steps: int) -> Study:
 
     def plan(folder: Path, position: Position, seed: int) -> Plan:
         base = classifier(*files(folder, "tsv"))
-        return settled(base, folder, replace(base.model, position=position), seed, steps, batch=64)
+        model = replace(base.model, position=position, neighbours=None)  # which would read the order of the words
+        return settled(base, folder, model, seed, steps, batch=64)
 
     def measure(run: Run, folder: Path) -> dict[str, float]:
         rows, parses = read_labelled([str(folder / "test.tsv")]), test_trees(folder)

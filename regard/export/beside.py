@@ -37,6 +37,8 @@ def write_beside(subject: Subject, folder: Path, graphs: "Mapping[str, Graph]") 
                 copy_tokenizer(file, folder, settings.get("max_length"), framed=isinstance(subject.config, BERT))
     if "ngrams" in settings:
         _write_ngrams(subject, folder)
+    if "extractor" in settings:
+        _write_extractor(subject, folder)
     write_text(folder / README, readme(settings, graphs))
 
 
@@ -47,6 +49,13 @@ def _write_ngrams(subject: Any, folder: Path) -> None:
     np.savez(folder / "ngrams.npz", weight=model.weight, bias=model.bias, **arrays)
     hashing = files("regard.tables.encode") / "hashing.py"
     write_text(folder / "ngrams.py", hashing.read_text(encoding="utf-8"))
+
+
+def _write_extractor(subject: Any, folder: Path) -> None:
+    """The extractor beside a summariser: its weights, and how spans are scored."""
+    np.savez(folder / "extractor.npz", weight=subject.extra["extractor"].weight)
+    spans = files("regard.tasks.summarise") / "spans.py"
+    write_text(folder / "spans.py", spans.read_text(encoding="utf-8"))
 
 
 def write_script(subject: Subject, folder: Path) -> None:
@@ -77,7 +86,7 @@ def _describe_text(run: Run, tokenizer: Tokenizer, task: Mapping[str, Any]) -> d
     written = {"ends": sorted(tokenizer.ends), "max_tokens": MAX_TOKENS}
     head = getattr(config, "head", None)
     if isinstance(config, RNN | EncoderDecoder):
-        return {"task": "translate", **tokens, **length, **written}
+        return {"task": "translate", **tokens, **length, **written, **_extraction(run, task)}
     if isinstance(config, DecoderOnly):
         around = {"before": [], "after": [tokenizer.end, tokenizer.start], "empty": []}
         return {"task": "generate", **around, **length, **written}
@@ -100,6 +109,17 @@ def _mixture(task: Mapping[str, Any]) -> dict[str, Any]:
     if ngrams is None:
         return weights
     return weights | {"ngrams": {"bits": ngrams.bits, "max_characters": ngrams.max_characters, "floor": FLOOR}}
+
+
+def _extraction(run: Run, task: Mapping[str, Any]) -> dict[str, Any]:
+    """How a summariser chooses between its network and its extractor."""
+    if task.get("extract") is None:
+        return {}
+    model, choice = run.extra["extractor"], task["choice"]
+    return {
+        "extractor": {"mean": model.mean, "max_words": model.max_words},
+        "choice": {"constant": choice.constant, "network": choice.network, "extractor": choice.extractor},
+    }
 
 
 def _places(flags: list[bool]) -> list[int]:

@@ -34,7 +34,7 @@ PACKED = ("quantization_config", "compression_config", "auto_map")  # packed wei
 CHANGED = ("is_decoder", "add_cross_attention")  # an encoder made to write, a decoder made to look aside
 UNWRITTEN = {  # settings for which the families that are written have no key
     "alternate_layers", "alternate_position", "bigram", "distinct_layers", "embed_norm", "embed_scale", "embed_width",
-    "embedding_skip", "logit_bias", "logit_scale", "logit_softcap", "normed_input", "residual_scale",
+    "embedding_skip", "logit_bias", "logit_scale", "logit_softcap", "neighbours", "normed_input", "residual_scale",
 }  # fmt: skip
 CHECKED = {*PACKED, *CHANGED, "pruned_heads", "model_type", "architectures"}
 

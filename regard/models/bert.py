@@ -15,6 +15,7 @@ from regard.parts.embed import TokenEmbedding
 from regard.parts.init import init_weights
 from regard.parts.linear import Linear
 from regard.parts.masks import Mask, Padding
+from regard.parts.neighbours import Neighbours
 from regard.parts.positions import Learned, Position, Positions
 from regard.parts.trunk import SequenceTrunk
 from regard.parts.wiring import PostNorm, Wiring
@@ -29,6 +30,7 @@ class BERT(SequenceTrunk):
     segments: int = 2  # kinds of sentence in a pair; 0: no kinds
     embed_width: int | None = None  # of the embeddings, where a linear layer leads from them to the width
     position: Position = Learned(512)
+    neighbours: Neighbours | None = None  # convolutions over the embeddings, before attention
     wiring: Wiring = PostNorm()
     head: Head = MaskedLMHead()
 
@@ -63,6 +65,7 @@ class BERTModel(nn.Module):
         width = config.embed_width or config.width
         self.embedding = TokenEmbedding(config.vocab, width, bias=isinstance(config.head, MaskedLMHead))
         self.segment = nn.Embedding(config.segments, width) if config.segments else None
+        self.neighbours = None if config.neighbours is None else config.neighbours.build(width)
         self.norm = config.norm.build(width)
         self.widen = nn.Identity() if config.embed_width is None else Linear(width, config.width)
         self.drop = Dropout(config.dropout)
@@ -98,6 +101,9 @@ class BERTModel(nn.Module):
         x = self.embedding(tokens)
         if self.segment is not None:
             x = x + self.segment(torch.zeros_like(tokens) if segments is None else segments)
+        if self.neighbours is not None:
+            x = self.drop(x)
+            x = x + self.neighbours(x, valid)
         x = self.widen(self.drop(self.norm(self.encoder.position.embed(x, positions))))
         mask: Mask | None = None if valid is None else Padding(valid)
         return self.encoder(x, mask, positions)

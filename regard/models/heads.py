@@ -45,7 +45,7 @@ class MaskedLMHead(HeadConfig):
         return MaskedLMTransform(width, embed_width or width, norm, self)
 
 
-Pooling = Literal["first", "mean", "max"]
+Pooling = Literal["first", "mean", "max", "mean_max"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ClassifierHead(HeadConfig):
     """A score for every label of the text."""
 
     labels: int = 0  # 0: counted from the data when a run is made
-    pooling: Pooling = "first"  # of the states: the first token's; or the mean or maximum of all, which learns sooner
+    pooling: Pooling = "first"  # of the states: the first token's; or mean, maximum or both of all, which learns sooner
     activation: HeadActivation = "tanh"
     norm: Norm | None = None  # of the pooled state
     bias: bool = True  # of the layer between pooling and scores
@@ -118,7 +118,7 @@ class Classifier(nn.Module):
         super().__init__()
         at_least(1, labels=config.labels)
         self.pooling, self.activation = config.pooling, ACTIVATIONS[config.activation]
-        self.pool = Linear(width, width, bias=config.bias)
+        self.pool = Linear(2 * width if self.pooling == "mean_max" else width, width, bias=config.bias)
         self.norm = nn.Identity() if config.norm is None else config.norm.build(width)
         self.drop = Dropout(dropout)
         self.label = Linear(width, config.labels)
@@ -126,12 +126,24 @@ class Classifier(nn.Module):
     def forward(self, states: States, valid: Valid | None = None) -> Labels:
         return self.label(self.drop(self.norm(self.activation(self.pool(self._whole(states, valid))))))
 
-    def _whole(self, states: States, valid: Valid | None) -> Float[Tensor, "batch width"]:
+    def _whole(self, states: States, valid: Valid | None) -> Float[Tensor, "batch pooled"]:
         if self.pooling == "first":
             return states[:, 0]
-        if valid is None:
-            return states.mean(1) if self.pooling == "mean" else states.amax(1)
-        if self.pooling == "max":
-            seen = valid | ~valid.any(1, keepdim=True)  # a text of padding alone is no error
-            return hide(states, seen[:, :, None]).amax(1)
-        return (states * valid[:, :, None]).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)
+        pooled = [POOLS[kind](states, valid) for kind in self.pooling.split("_")]
+        return pooled[0] if len(pooled) == 1 else torch.cat(pooled, -1)
+
+
+def _mean(states: States, valid: Valid | None) -> Float[Tensor, "batch width"]:
+    if valid is None:
+        return states.mean(1)
+    return (states * valid[:, :, None]).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)
+
+
+def _max(states: States, valid: Valid | None) -> Float[Tensor, "batch width"]:
+    if valid is None:
+        return states.amax(1)
+    seen = valid | ~valid.any(1, keepdim=True)  # a text of padding alone is no error
+    return hide(states, seen[:, :, None]).amax(1)
+
+
+POOLS = {"mean": _mean, "max": _max}

@@ -99,8 +99,6 @@ class TransformerModel(WritingModel):
         )
         self.pointer = None if config.copy is None else config.copy.build(config.width)
         init_weights(self, self.encoder.blocks, self.decoder.blocks, init=config.init)
-        if self.pointer is not None:
-            self.pointer.init_weights()
 
     def forward(
         self,
@@ -136,7 +134,7 @@ class TransformerModel(WritingModel):
             return logits
         if source is None:
             raise ConfigError("decode: a model that copies needs the tokens of the source")
-        mixed: Logits = self.pointer(logits, states, memory, source, padding)
+        mixed: Logits = self.pointer(logits, states, target, memory, source, padding)
         return mixed
 
     def init_state(

@@ -12,6 +12,7 @@ from regard.parts.feed import GELU, ExactGeGLU, GeGLU, NoFeed, ReLU, SiLU, Squar
 from regard.parts.init import Init, XavierInit, ZeroInit
 from regard.parts.masks import Causal, From, Mask, MaskTensor, Nearby, Padding, Prefix, SameDocument
 from regard.parts.multihead import MultiHead
+from regard.parts.neighbours import Neighbours
 from regard.parts.norms import AcrossHeads, LayerNorm, NoNorm, Norm, RMSNorm
 from regard.parts.pool import ClassAndMean, ClassToken, Mean, Pool, Query
 from regard.parts.positions import (
@@ -86,6 +87,7 @@ __all__ = [
     "Mean",
     "MultiHead",
     "Nearby",
+    "Neighbours",
     "NoFeed",
     "NoNorm",
     "NoPosition",

@@ -2,6 +2,9 @@
 
 The pointer is one head of the common attention over the source; its pattern is a distribution over the words there. A
 gate mixes it with the distribution over the vocabulary, so names and numbers that are rare in training can be written.
+
+Whoever copies usually goes on copying: a place whose predecessor in the source is the word just written gets a bonus, a
+learned number. Phrases can thus be copied from the first step of training on.
 """
 
 from dataclasses import dataclass
@@ -12,13 +15,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.core.config import Config
-from regard.core.shapes import Logits, Memory, Source, States
+from regard.core.shapes import Logits, Memory, Source, States, Tokens
 from regard.parts.attention import Full
 from regard.parts.linear import Linear
-from regard.parts.masks import Mask
+from regard.parts.masks import Index, Mask
 from regard.parts.taps import Tap
 
-RARE = -2.0  # the gate's bias at first: an eighth of each word is copied
+BONUS = 4.0  # of the place after the word just written, at first
 TINY = 1e-9  # probability of a word that is not in the source, so that its logarithm is finite
 
 
@@ -30,23 +33,35 @@ class Copy(Config):
         return Pointer(width)
 
 
+@dataclass(frozen=True)
+class Continues:
+    """A bias: the bonus of places whose predecessor is the word just written."""
+
+    bonus: Float[Tensor, "batch 1 length source"]
+
+    def at(self, q: Float[Tensor, "batch heads *query size"], query: Index, key: Index) -> Float[Tensor, "..."]:
+        return self.bonus.to(q.dtype)
+
+
 class Pointer(nn.Module):
     def __init__(self, width: int):
         super().__init__()
         self.query, self.key, self.gate = Linear(width, width), Linear(width, width), Linear(width, 1)
+        self.bonus = nn.Parameter(torch.tensor(BONUS))
         self.attend = Full().build(1, width)
         self.pattern = Tap()
 
-    @torch.no_grad()
-    def init_weights(self) -> None:
-        nn.init.constant_(self.gate.bias, RARE)
-
-    def forward(self, logits: Logits, states: States, memory: Memory, source: Source, mask: Mask | None) -> Logits:
+    def forward(
+        self, logits: Logits, states: States, target: Tokens, memory: Memory, source: Source, mask: Mask | None
+    ) -> Logits:
         """The log-probabilities of the mixture; beams of one text share a row of the memory."""
-        beams = len(states) // len(memory)
+        beams = states.shape[0] // memory.shape[0]
         queries = self.query(states).unflatten(0, (-1, beams)).flatten(1, 2)[:, None]
         keys = self.key(memory)[:, None]
-        pattern = self.attend.watch(queries, keys, keys, mask)[1]
+        written = target.unflatten(0, (-1, beams)).flatten(1, 2)[:, :, None]
+        before = F.pad(source[:, :-1], (1, 0), value=-1)[:, None]
+        bonus = Continues((self.bonus * (written == before))[:, None])
+        pattern = self.attend.watch(queries, keys, keys, mask, bonus)[1]
         pattern = pattern[:, 0].unflatten(1, (beams, -1)).flatten(0, 1)
         if self.pattern.watched:
             self.pattern(pattern[:, None])

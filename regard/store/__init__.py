@@ -8,6 +8,7 @@ model.safetensors    the best weights; of a run with an adapter, only what was t
 base.json            for an adapter: the model beside which it was trained
 origin               what the Hugging Face folder said beside the weights, for a run that started from one
 ngrams.safetensors   for a text classifier: the n-gram model beside the network
+extractor.safetensors  for a summariser: the extractor beside the network
 checkpoints/step-…/  weights, optimiser, progress; complete or absent, with a sha256 manifest
 metrics.jsonl        a line a log step
 card.md              what it is, on what data, its scores, the command that made it
@@ -18,6 +19,7 @@ from regard.store.folder import (
     CARD,
     COLUMNS,
     CONFIG,
+    EXTRACTOR,
     KEYS,
     NGRAMS,
     ORIGIN,
@@ -34,6 +36,7 @@ __all__ = [
     "CARD",
     "COLUMNS",
     "CONFIG",
+    "EXTRACTOR",
     "KEYS",
     "METRICS",
     "NGRAMS",

@@ -30,6 +30,7 @@ CONFIG, WEIGHTS, TOKENIZER = "config.yaml", "model.safetensors", "tokenizer.json
 CARD = "card.md"
 COLUMNS, KEYS, TABLE = "columns.json", "keys.json", "table.safetensors"
 NGRAMS = "ngrams.safetensors"
+EXTRACTOR = "extractor.safetensors"
 BASE, ORIGIN = "base.json", "origin"
 # A tokenizer saves these; they are named here so that tables need not import tokenizers.
 SPECIAL_TOKENS, TARGET_TOKENIZER = "special_tokens.json", "target_tokenizer.json"
@@ -37,8 +38,8 @@ CHECKPOINT = ("weights.safetensors", "optimiser.safetensors", "progress.json")
 
 
 OURS = {
-    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, KEYS, TABLE, NGRAMS, "checkpoints", "tokens", "images", CARD,
-    "loss.png", "alignment.png", "tensorboard", ".lock", BASE, ORIGIN, SPECIAL_TOKENS, TARGET_TOKENIZER,
+    CONFIG, WEIGHTS, TOKENIZER, METRICS, COLUMNS, KEYS, TABLE, NGRAMS, EXTRACTOR, "checkpoints", "tokens", "images",
+    CARD, "loss.png", "alignment.png", "tensorboard", ".lock", BASE, ORIGIN, SPECIAL_TOKENS, TARGET_TOKENIZER,
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from regard.models import BERT, GPT, ClassifierHead, Transformer, ViT
 from regard.parts import GELU, LayerNorm, Learned, PostNorm, ReLU, RMSNorm, Rotary, Sinusoid, SwiGLU
 from regard.tasks.classify.task import Classify
 from regard.tasks.plan import Plan
+from regard.tasks.summarise.task import Summarise
 
 LENGTH = 512  # positions of an encoder
 
@@ -22,6 +23,8 @@ def portable(plan: Plan) -> Plan:
     sizes: dict[str, Any] = {name: getattr(model, name, None) for name in ("width", "layers", "heads", "dropout")}
     if isinstance(plan.task, Classify):  # nobody else has its n-gram model
         plan = replace(plan, task=replace(plan.task, ngrams=None))
+    if isinstance(plan.task, Summarise):
+        plan = replace(plan, task=replace(plan.task, extract=None))
     if isinstance(model, GPT):  # a Llama
         return replace(
             plan, model=GPT(position=Rotary(), norm=RMSNorm(), feed=SwiGLU(), bias=False, tied=False, **sizes)

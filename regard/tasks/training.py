@@ -103,6 +103,8 @@ def _check_kinds(plan: Plan) -> None:
 
 
 def _write_settings(plan: Plan, ready: Prepared, folder: RunFolder, *, ended: bool) -> None:
+    if ended and (folder.path / CARD).exists():  # scored too: its config holds what was fitted at the end
+        return
     folder.write_config(describe(plan, folder.path))
     if ready.tokenizer is not None:
         ready.tokenizer.save(folder.path / TOKENIZER)

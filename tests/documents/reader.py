@@ -88,8 +88,8 @@ class Reader:
         patch.setattr(server, "serve", lambda *_: None)  # the address is bound and printed; nobody waits for a browser
         patch.setattr(serve_server, "run_server", lambda *_: None)
         patch.setattr(compare, "installed_baselines", lambda: SCIKIT_LEARN)
-        for task in ("translate", "summarise"):
-            patch.setattr(f"regard.tasks.{task}.task.write_targets", write_little)
+        for module in ("translate.task", "summarise.candidates"):
+            patch.setattr(f"regard.tasks.{module}.write_targets", write_little)
 
     def run(self, command: Command) -> None:
         """Run a command; its exit code must be 0."""

@@ -1,6 +1,7 @@
 """Every recipe as it comes, exported to ONNX, run by onnxruntime alone: the answers are those of the run."""
 
 import runpy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 
 import regard
 from regard.decode import Sampling
+from regard.tasks.summarise.choice import Choice
 from tests.export.runs import RECIPES, train
 
 TEXTS = ["the cat sat", "it", "the dog <s> rained on the mat and on"]
@@ -45,3 +47,17 @@ def test_onnxruntime_answers_as_the_run_does(recipe, tmp_path):
         assert np.abs(script["probabilities"](inputs) - ours).max() < 1e-5
     assert {file.name for file in out.iterdir()} >= {"README.md", "regard.json"}
     assert not [file for file in tmp_path.iterdir() if file.name.endswith(".part")]
+
+
+def test_an_exported_summariser_says_what_the_network_writes_or_a_span(tmp_path):
+    run = regard.load(train("summarise", tmp_path))
+    texts, answers = ["ein Hund schläft", "zwei", "eine Katze, zwei Hunde"], []
+    for number, choice in enumerate((Choice(), Choice(constant=0.0))):
+        chooses = replace(run, task=replace(run.task, choice=choice))
+        regard.export.export(chooses, regard.export.ONNX(), tmp_path / str(number))
+        script = runpy.run_path(str(tmp_path / str(number) / "predict.py"))
+        answers.append(script["predict"](texts, 8))
+        assert answers[-1] == chooses.summarise(texts, max_tokens=8)
+        assert (script["write"](texts, 8)[1] > 0).all()
+        assert (script["write"](texts, 8)[1] <= 1).all()
+    assert answers[0] != answers[1]

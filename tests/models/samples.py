@@ -25,7 +25,7 @@ from regard.models import (
     Transformer,
     ViT,
 )
-from regard.parts import BigramEmbedding, Copy, Softcap, Tree
+from regard.parts import BigramEmbedding, Copy, Neighbours, Softcap, Tree
 from tests.helpers import every_small, tree_places, valid_of, variants
 from tests.models.leaks import check_no_future_leak
 
@@ -49,7 +49,10 @@ BASES: dict[type, Any] = {
 EXTRAS: dict[type, list[dict[str, Any]]] = {
     GPT: [{"tied": False}, {"kv_heads": 1}, {"bias": False, "head_size": 4}],
     DecoderOnly: [{"tied": False}, {"bigram": BigramEmbedding()}, {"logit_softcap": Softcap(2.0)}],
-    BERT: [{"head": ClassifierHead(3)}, {"head": ClassifierHead(3, "mean")}, {"head": ClassifierHead(3, "max")}],
+    BERT: [
+        *({"head": ClassifierHead(3, pooling)} for pooling in ("first", "mean", "max", "mean_max")),
+        {"neighbours": Neighbours()},
+    ],
     Transformer: [
         {"target_vocab": 7, "decoder_layers": 1, "tied": False},
         {"logit_bias": True, "kv_heads": 1},

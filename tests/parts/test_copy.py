@@ -16,6 +16,7 @@ def example(beams: int = 1) -> tuple[Pointer, dict[str, torch.Tensor]]:
     tensors = {
         "logits": torch.randn(2 * beams, 3, VOCAB),
         "states": torch.randn(2 * beams, 3, 8),
+        "target": torch.tensor([[1, 4, 5], [1, 7, 9]]).repeat_interleave(beams, 0),
         "memory": torch.randn(2, 5, 8),
         "source": torch.tensor([[4, 5, 4, 6, 2], [7, 7, 2, 0, 0]]),
     }
@@ -35,10 +36,13 @@ def test_a_word_is_generated_or_pointed_at(beams: int):
         for place in range(3):
             query = pointer.query(given["states"][row, place])
             keys = pointer.key(given["memory"][row // beams])
-            weights = ((keys @ query) * 8**-0.5).masked_fill(~valid[row // beams], -torch.inf).softmax(0)
+            source = given["source"][row // beams]
+            follows = torch.tensor([False, *(source[:-1] == given["target"][row, place]).tolist()])
+            scores = (keys @ query) * 8**-0.5 + pointer.bonus * follows
+            weights = scores.masked_fill(~valid[row // beams], -torch.inf).softmax(0)
             torch.testing.assert_close(pattern[row, 0, place], weights)
             expected = (1 - gate[row, place]) * generated[row, place]
-            for word, weight in zip(given["source"][row // beams].tolist(), weights, strict=True):
+            for word, weight in zip(source.tolist(), weights, strict=True):
                 expected[word] += gate[row, place, 0] * weight
             torch.testing.assert_close(mixed[row, place].exp(), expected, atol=1e-6, rtol=1e-4)
     torch.testing.assert_close(mixed.exp().sum(-1), torch.ones(2 * beams, 3))
@@ -71,6 +75,16 @@ def test_a_model_that_copies_learns_to_repeat_words_that_it_never_wrote():
     unseen = torch.arange(30, 60)[:, None]
     logits = model.eval()(torch.cat([unseen, torch.full_like(unseen, 2)], 1), torch.ones_like(unseen))
     assert (logits[:, 0].argmax(-1) == unseen[:, 0]).float().mean() > 0.8
+
+
+def test_a_model_that_was_never_trained_goes_on_copying():
+    """After a word that occurs once in the source, the word that follows it there is the likeliest copy."""
+    torch.manual_seed(0)
+    model = Transformer(vocab=40, width=32, layers=1, heads=2, copy=Copy()).build().eval()
+    source = torch.randperm(36)[None, :12] + 4
+    with listen(model) as heard:
+        model(source, torch.cat([torch.ones(1, 1, dtype=torch.long), source[:, :-1]], 1))
+    assert (heard["pointer.pattern"][0, 0, 1:].argmax(-1) == torch.arange(1, 12)).all()
 
 
 def test_two_vocabularies_have_nothing_to_copy():

@@ -19,7 +19,7 @@ from regard.store import NGRAMS, read_metrics
 from regard.tasks import load_run
 from regard.tasks.classify import ngram_fit
 from regard.tasks.classify.mixture import Mixture, fit_mixture
-from regard.tasks.classify.ngram_fit import calibrate, features_of, fit_ngrams
+from regard.tasks.classify.ngram_fit import calibrate, features_of, fit_ngrams, log_odds
 from regard.tasks.classify.ngram_model import FLOOR, NgramModel, Ngrams, load_ngrams
 from regard.train import Loop, Progress
 from tests.command import regard
@@ -51,12 +51,25 @@ def test_probabilities_are_those_of_logistic_regression():
     texts, two = some_texts(40)
     for labels, truth in ((2, two), (3, two + (np.arange(40) % 5 == 0))):
         fitted = fit_ngrams(texts, truth, labels, SETTINGS)
-        weights = sparse.csr_matrix(fitted.model.features.weights(SETTINGS.count(texts)))
-        scores = LogisticRegression(C=fitted.choice.penalty, tol=1e-3).fit(weights, truth).decision_function(weights)
+        weights = fitted.model.features.weights(SETTINGS.count(texts))
+        freedom = log_odds(weights, truth, labels) ** fitted.choice.bayes
+        weights = sparse.csr_matrix(weights.multiply(freedom[None]))
+        scores = LogisticRegression(C=fitted.choice.penalty, tol=1e-4).fit(weights, truth).decision_function(weights)
         scores = np.stack([-scores / 2, scores / 2], 1) if labels == 2 else scores
         right = torch.tensor(fitted.choice.scale * scores + np.array(fitted.choice.shift)).softmax(-1)
         mine = fitted.model.log_probabilities(texts).exp()
         assert mine.numpy() == pytest.approx(((1 - FLOOR) * right + FLOOR / labels).numpy(), abs=0.02)
+
+
+def test_log_odds_are_those_of_naive_bayes():
+    """Counted text by text; an n-gram that tells labels apart gets a larger number than one that does not."""
+    held = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 1, 0]])
+    truth, expected = np.array([0, 0, 1, 2]), np.zeros(3)
+    for label in range(3):
+        inside, outside = held[truth == label].sum(0) + 1, held[truth != label].sum(0) + 1
+        expected += np.log((inside / inside.sum()) / (outside / outside.sum())) ** 2 / 3
+    weights = sparse.csr_array(held * np.array([0.5, 2.0, 1.0]))
+    assert log_odds(weights, truth, 3) == pytest.approx(np.sqrt(expected), rel=1e-5)
 
 
 def test_training_texts_are_predicted_by_models_that_have_not_seen_them():

@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError
 from regard.export.graphs.base import SIZES, Graph, Input, tokens
 from regard.export.graphs.caches import GivenCache, carried_inputs, past_inputs, present_outputs
 from regard.export.graphs.language import cache_shape, carry_parts
@@ -44,24 +43,43 @@ class WritesTarget(nn.Module):
         return logits, *cache.present
 
 
+class CopiesOrWrites(nn.Module):
+    """A pointer needs the tokens of the source, and its states as the encoder gave them."""
+
+    def __init__(self, model: TransformerModel):
+        super().__init__()
+        self.model = model
+
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        input_ids, attention_mask, source, memory, *past = tensors
+        half = len(past) // 2
+        cache = GivenCache(past[:half], past[half:])
+        logits = self.model.decode(input_ids, memory, attention_mask.bool(), cache, source)
+        return logits, *cache.present
+
+
 def transformer_graphs(model: TransformerModel) -> list[Graph]:
-    if model.pointer is not None:
-        raise ConfigError(
-            "model.copy: a model that copies words of the source cannot be exported yet; train without it"
-        )
     (heads, size), layers = cache_shape(model.decoder), len(model.decoder.blocks)
+    writes = WritesTarget(model) if model.pointer is None else CopiesOrWrites(model)
     source = {"input_ids": tokens("batch", "source"), "attention_mask": tokens("batch", "source")}
     outputs = ["last_hidden_state", *present_outputs(layers, "encoder.")]
     step = {
         "input_ids": tokens("batch", "sequence"),
         "encoder_attention_mask": tokens("batch", "source"),
+        **({} if model.pointer is None else _read(model.config.width)),
         **past_inputs(layers, heads, size, "decoder."),
         **past_inputs(layers, heads, size, "encoder.", "source"),
     }
     return [
         Graph(ENCODER, EncodesSource(model), source, outputs),
-        Graph(DECODER, WritesTarget(model), step, ["logits", *present_outputs(layers, "decoder.")]),
+        Graph(DECODER, writes, step, ["logits", *present_outputs(layers, "decoder.")]),
     ]
+
+
+def _read(width: int) -> dict[str, Input]:
+    """What a pointer looks at."""
+    memory = Input(torch.zeros(SIZES["batch"], SIZES["source"], width), {0: "batch", 1: "source"})
+    return {"encoder_input_ids": tokens("batch", "source"), "encoder_hidden_states": memory}
 
 
 class RNNEncodes(nn.Module):
@@ -90,12 +108,14 @@ class RNNWrites(nn.Module):
 
 
 def rnn_graphs(model: RNNModel) -> list[Graph]:
-    config, parts, batch = model.config, carry_parts(model.decoder), SIZES["batch"]
+    config, parts = model.config, carry_parts(model.decoder)
     source = {"input_ids": tokens("batch", "source"), "attention_mask": tokens("batch", "source")}
     step = {"input_ids": tokens("batch", "sequence"), **carried_inputs(parts, config.layers, config.width)}
     if config.attention is not None:
-        memory = Input(torch.zeros(batch, SIZES["source"], config.width), {0: "batch", 1: "source"})
-        step |= {"encoder_hidden_states": memory, "encoder_attention_mask": tokens("batch", "source")}
+        step |= {
+            "encoder_hidden_states": _read(config.width)["encoder_hidden_states"],
+            "encoder_attention_mask": tokens("batch", "source"),
+        }
     present = [f"present.{part}" for part in parts]
     return [
         Graph(ENCODER, RNNEncodes(model), source, ["last_hidden_state", *present]),

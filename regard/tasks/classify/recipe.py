@@ -5,7 +5,7 @@ from dataclasses import replace
 from regard.core.config import override
 from regard.data.text.labelled import LabelFiles
 from regard.models import BERT, ClassifierHead
-from regard.parts import GELU, PreNorm, Sinusoid
+from regard.parts import GELU, Neighbours, PreNorm, Sinusoid
 from regard.tasks.classify.ngram_model import Ngrams
 from regard.tasks.classify.task import Classify
 from regard.tasks.fill.recipe import masked_lm
@@ -17,15 +17,16 @@ from regard.train import AdamW, Cosine, Training
 def classifier(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
     return Plan(
         data=LabelFiles(train=train, valid=valid),
-        task=Classify(label_smoothing=0.1, token_dropout=0.1, ngrams=Ngrams()),
+        task=Classify(label_smoothing=0.1, token_dropout=0.2, ngrams=Ngrams()),
         model=BERT(
             width=128,
-            layers=2,
+            layers=1,
             heads=4,
             position=Sinusoid(),
+            neighbours=Neighbours(),
             wiring=PreNorm(),
             feed=GELU(hidden=256),
-            head=ClassifierHead(pooling="mean"),
+            head=ClassifierHead(pooling="mean_max"),
             dropout=0.3,
         ),
         training=Training(

@@ -1,14 +1,13 @@
 """The baseline of summaries: how a document begins."""
 
-import re
 from collections.abc import Sequence
 
 from regard.core.extras import available
 from regard.data.text.pairs import References
 from regard.tasks.baseline import Baseline
 from regard.tasks.seq2seq.scores import summary_scores
+from regard.tasks.summarise.spans import SENTENCE_END
 
-SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 REMEDY = "train longer (--epochs), or with more documents"
 
 

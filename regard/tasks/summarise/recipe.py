@@ -2,20 +2,22 @@
 
 from dataclasses import replace
 
+from regard.core.config import override
 from regard.data.text.pair_files import PairFiles
 from regard.models import Transformer
 from regard.parts import Copy, ReLU
 from regard.tasks.plan import Plan
 from regard.tasks.study_files import StudyFiles
+from regard.tasks.summarise.extractor import Extract
 from regard.tasks.summarise.task import Summarise
 from regard.train import AdamW, Cosine, Training
 
 
-def summariser(train: tuple[str, ...], valid: tuple[str, ...], copy: Copy | None = None) -> Plan:
+def summariser(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
     return Plan(
         data=PairFiles(train=train, valid=valid),
-        task=Summarise(),
-        model=Transformer(width=192, layers=3, heads=4, feed=ReLU(hidden=512), dropout=0.2, copy=copy),
+        task=Summarise(extract=Extract()),
+        model=Transformer(width=192, layers=3, heads=4, feed=ReLU(hidden=512), dropout=0.2, copy=Copy()),
         training=Training(
             batch_size=64,
             epochs=20,
@@ -30,5 +32,6 @@ def summariser(train: tuple[str, ...], valid: tuple[str, ...], copy: Copy | None
 
 def ablation_base(files: StudyFiles) -> Plan:
     files.need_valid("documents and summaries")
-    plan = summariser(files.data, files.valid)
+    """Without the extractor: what is compared is the network."""
+    plan = override(summariser(files.data, files.valid), {"task.extract": None})
     return replace(plan, training=replace(plan.training, batch_size=32))

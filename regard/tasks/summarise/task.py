@@ -1,9 +1,10 @@
 """Summarise: a document becomes a short text, for every model that reads one text and writes another."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -17,6 +18,7 @@ from regard.data.trees.conllu import Parse
 from regard.decode import Beam
 from regard.interop.base_model import BaseModel
 from regard.models import Model
+from regard.store import EXTRACTOR
 from regard.tasks.base import EvalOptions, Prepared, Run, Settings, Task, ViewForm, Workspace, check_list
 from regard.tasks.columns import training_columns
 from regard.tasks.recording import Recording, ViewInput
@@ -24,8 +26,11 @@ from regard.tasks.seq2seq.loss import target_loss, target_loss_and_logits
 from regard.tasks.seq2seq.prepare import PairTexts, prepare_pairs, reads_source
 from regard.tasks.seq2seq.recording import record_pair
 from regard.tasks.seq2seq.scores import rouge_protocol, summary_scores
-from regard.tasks.seq2seq.writing import write_targets
 from regard.tasks.summarise.baseline import first_words, lead_baseline, mean_length
+from regard.tasks.summarise.candidates import choice_for, chosen, extracted, written
+from regard.tasks.summarise.choice import EXTRACTOR_ALONE, Choice
+from regard.tasks.summarise.extract_fit import fit_extractor
+from regard.tasks.summarise.extractor import Extract, load_extractor
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +41,8 @@ MAX_TOKENS = 128  # written for a document
 class Summarise(Task):
     max_length: int = 200  # tokens read of a document, in training and in use
     label_smoothing: float = 0.1  # probability spread over all tokens (Szegedy et al., 2016)
+    extract: Extract | None = None  # spans of the document as summaries beside the network's; None: the network alone
+    choice: Choice = Choice()  # between the two; fitted on the validation documents when training ends
 
     data: ClassVar[tuple[type, ...]] = (PairFiles,)
     verb: ClassVar[str] = "summarise"
@@ -66,11 +73,23 @@ class Summarise(Task):
                 return {"loss": loss}
             return self._scores(run, documents["valid"], MAX_TOKENS)
 
-        ready = prepare_pairs(self, plan, workspace, PairTexts(pairs, max_length=self.max_length), score)
-        yield replace(ready, baseline=lambda: lead_baseline(documents["valid"]))
+        def fit() -> None:
+            if self.extract is not None:
+                fit_extractor(documents["train"], self.extract).save(workspace.out / EXTRACTOR)
+
+        def choose(run: Run) -> Summarise:
+            if self.extract is None:
+                return self
+            return replace(self, choice=choice_for(run, documents["valid"], MAX_TOKENS, self.max_length))
+
+        # A run that is stopped before it has been measured says what the extractor finds.
+        task = self if self.extract is None else replace(self, choice=EXTRACTOR_ALONE)
+        ready = prepare_pairs(task, plan, workspace, PairTexts(pairs, max_length=self.max_length), score)
+        yield replace(ready, keep=fit, calibrate=choose, baseline=lambda: lead_baseline(documents["valid"]))
 
     def start_from(self, base: BaseModel) -> tuple[Any, Model]:
-        return self, reads_source(base)
+        # What came from another library shall be able to return there, where nothing stands beside the network.
+        return (self if base.origin is None else replace(self, extract=None)), reads_source(base)
 
     def answer(self, run: Run, inputs: Sequence[str], **options: Any) -> list[str]:
         return self.summarise(run, inputs, **options)
@@ -78,12 +97,19 @@ class Summarise(Task):
     def summarise(
         self, run: Run, texts: Sequence[str], max_tokens: int = MAX_TOKENS, *, beam: Beam | None = None
     ) -> list[str]:
-        """A summary of each document, of at most `max_tokens` tokens."""
+        """A summary of each document: what the network writes, of at most `max_tokens` tokens, or a span of it."""
         check_list(texts)
         at_least(1, max_tokens=max_tokens)
-        tokenizer = run.require_tokenizer("it summarises tokens but no text")
-        written = write_targets(run.model, tokenizer, texts, max_tokens, beam=beam, max_length=self.max_length)
-        return [best[0].text for best in written]
+        if self.extract is None or not texts:
+            return written(run, texts, max_tokens, self.max_length, beam)
+        spans = extracted(run, texts)
+        if self.choice.never:
+            return [span.text for span in spans]
+        network = written(run, texts, max_tokens, self.max_length, beam)
+        return chosen(run, texts, network, spans, self.choice, self.max_length)
+
+    def read_extra(self, path: Path) -> Mapping[str, Any]:
+        return {} if self.extract is None else {"extractor": load_extractor(path / EXTRACTOR)}
 
     def count_truncated(self, run: Run, texts: Sequence[str]) -> int:
         """How many documents are longer than what is read of them."""
@@ -110,7 +136,7 @@ class Summarise(Task):
         texts, references = [source for source, _ in documents], [targets for _, targets in documents]
         baseline = summary_scores(first_words(texts, mean_length(references)), references)
         return {
-            **summary_scores(self.summarise(run, texts, max_tokens, beam=beam), references),
+            **summary_scores(run.summarise(texts, max_tokens, beam=beam), references),
             **{f"first_words_{name}": value for name, value in baseline.items()},
         }
 

@@ -16,7 +16,6 @@ def train_summarise(
     train: tuple[Path, ...],
     valid: tuple[Path, ...],
     columns: tuple[str, ...] = (),
-    copy: bool = False,
     changes: Changes = None,
 ) -> int:
     """Train a summariser from documents and their summaries, for `regard summarise`.
@@ -34,13 +33,10 @@ def train_summarise(
         Validation files of the same form.
     columns
         Names of the document and summary columns, if they are not named source and target.
-    copy
-        Let the model copy words of the document, such as names: a pointer beside the vocabulary (--model.copy Copy).
     """
-    from regard.parts.copy import Copy
     from regard.tasks.summarise.recipe import summariser
 
-    plan = summariser(strings(train), strings(valid), Copy() if copy else None)
+    plan = summariser(strings(train), strings(valid))
     return options.train(plan, {**columns_setting(columns), **(changes or {})})
 
 
