@@ -75,7 +75,7 @@ def _table(rows: Sequence[Sequence[int]], value: float) -> sparse.csr_array:
 
 
 def span_rouge(document: Document, spans: Sequence[Span], targets: Sequence[str]) -> list[float]:
-    """ROUGE-L of each span: F1 of the max_words common subsequence with a summary, the best of several summaries.
+    """ROUGE-L of each span: F1 of the longest common subsequence with a summary, the best of several summaries.
 
     All spans that begin at a word share one pass over the words from there.
     """
@@ -102,7 +102,7 @@ def rouge(text: str, targets: Sequence[str]) -> float:
 
 
 def _extend(common: list[int], word: str, reference: Sequence[str]) -> None:
-    """One more word: `common[j]` is the length of the max_words common subsequence with the first j words."""
+    """One more word: `common[j]` is the length of the longest common subsequence with the first j words."""
     diagonal = 0
     for place, other in enumerate(reference):
         above = common[place + 1]

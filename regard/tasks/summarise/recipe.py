@@ -32,6 +32,6 @@ def summariser(train: tuple[str, ...], valid: tuple[str, ...]) -> Plan:
 
 def ablation_base(files: StudyFiles) -> Plan:
     files.need_valid("documents and summaries")
-    """Without the extractor: what is compared is the network."""
+    # Without the extractor: what is compared is the network.
     plan = override(summariser(files.data, files.valid), {"task.extract": None})
     return replace(plan, training=replace(plan.training, batch_size=32))
