@@ -1,6 +1,5 @@
 """The measurements by name, and those that were chosen, one after the other."""
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,11 +47,6 @@ def run(
             results.append(MEASUREMENTS[name](sizes, rounds, folder))
             show(results[-1])
     return results
-
-
-def load_average() -> float | None:
-    """How many threads have been running in the last minute; None where the system does not say."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
 
 
 def busy(load: float | None) -> str | None:

@@ -29,8 +29,9 @@ def bench(*what: str, rounds: int = 3, json: Path | None = None) -> None:
     check_file(json)
     from rich.console import Console
 
-    from regard.bench import Measurement, as_dict, busy, choose, load_average, run, sizes
+    from regard.bench import Measurement, as_dict, busy, choose, run, sizes
     from regard.bench.rendering import lines, screen
+    from regard.core.system import load_average
 
     names, load = choose(what), load_average()
     if warning := busy(load):

@@ -56,6 +56,14 @@ if sys.platform == "win32":
         """End this process without clean-up."""
         os._exit(137)
 
+    def only_mine(path: Path) -> bool:
+        """Whether nobody else can have written this file; on Windows that follows from where it is."""
+        return True
+
+    def load_average() -> float | None:
+        """How many processes were computing in the last minute; Windows does not count them."""
+        return None
+
     @contextmanager
     def alarm(seconds: float, ring: Callable[..., None]) -> Iterator[None]:
         """Windows has no alarms: the block takes its time."""
@@ -83,6 +91,18 @@ else:
     def end_at_once() -> None:
         """End this process without clean-up."""
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def only_mine(path: Path) -> bool:
+        """Whether nobody else can have written this file."""
+        status = path.stat()
+        return status.st_uid == os.getuid() and not status.st_mode & 0o022
+
+    def load_average() -> float | None:
+        """How many processes were computing in the last minute, on average; None where the system does not say."""
+        try:
+            return os.getloadavg()[0]
+        except OSError:
+            return None
 
     @contextmanager
     def alarm(seconds: float, ring: Callable[..., None]) -> Iterator[None]:

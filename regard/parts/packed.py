@@ -29,15 +29,10 @@ def multiply(x: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _onednn_is_faster(x: Tensor, matrix: Tensor) -> bool:
-    return (
-        x.numel() * len(matrix) >= WORTH_ONEDNN
-        and not torch.is_grad_enabled()
-        and x.dtype == matrix.dtype == torch.float32
-        and x.device.type == "cpu"
-        and not torch.is_autocast_enabled("cpu")
-        and not torch.compiler.is_compiling()
-        and mkl_is_slow()
-    )
+    if torch.compiler.is_compiling() or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
+        return False
+    plain = x.dtype == matrix.dtype == torch.float32 and x.device.type == "cpu"
+    return plain and x.numel() * len(matrix) >= WORTH_ONEDNN and mkl_is_slow()
 
 
 class OneDNN:

@@ -121,8 +121,8 @@ def test_identity_counts_letters_where_both_have_one(seed: int, rows: int, colum
 
 def test_what_stands_above_the_diagonal(runs: Runs, alignment: Path) -> None:
     _, family = recorded(regard.load(runs["family"]), alignment)
-    distance = family.distance
-    assert distance is not None
+    assert family.distance is not None
+    distance = family.distance.clone()
     distance[0, 20] = distance[20, 0] = torch.nan
     shown = compared(replace(family, distance=distance))
     coupled = compared(family, "mean_field")

@@ -19,6 +19,7 @@ import torch
 from regard.core.config import to_dict
 from regard.core.files import write_text
 from regard.core.machine import compiler
+from regard.core.system import only_mine
 from regard.core.version import VERSION
 from regard.models.gpt import LeftToRight
 
@@ -54,14 +55,9 @@ def _processor() -> str:
     return " ".join([platform.machine(), platform.processor(), *known])
 
 
-def is_mine(path: Path) -> bool:
-    """Whether nobody else could have written this file: it holds code."""
-    status = path.stat()
-    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
-
-
 def load(path: Path) -> Any | None:
-    if not path.exists() or not is_mine(path) or not is_mine(path.parent):
+    """A file that others could have written is not loaded: it holds code."""
+    if not path.exists() or not only_mine(path) or not only_mine(path.parent):
         return None
     return open_package(path)
 
