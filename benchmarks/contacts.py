@@ -16,6 +16,7 @@ import csv
 import json
 import random
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,9 @@ def plan_for(variant: str, steps: int | None, seed: int) -> Plan:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means over families for each seed, then the mean and the spread over seeds."""
+    """Means over families for each seed, then the mean and the spread over seeds; a seed counts once it is complete."""
+    measured = Counter(row["seed"] for row in rows)
+    rows = [row for row in rows if measured[row["seed"]] == max(measured.values())]
     result: dict[str, Any] = {}
     for molecule in ("protein", "rna"):
         for depth in sorted({row["depth"] for row in rows}, key=lambda one: one or 0):
