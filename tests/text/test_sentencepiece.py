@@ -1,4 +1,4 @@
-"""SentencePiece models: the same tokens and texts as the `sentencepiece` package, and damage told in one line."""
+"""SentencePiece models: tokens and texts as of the `sentencepiece` package, and damage reported in one line."""
 
 import random
 import unicodedata
