@@ -15,6 +15,7 @@ from regard.train.settings import Training
 
 EAGER_FLOPS = 100e9  # what two cores reach in float32; only decides whether a run counts as long
 WORTH_COMPILING = 100  # seconds: compiling one block takes about ten
+MAX_VARIANTS = 64  # of a block with symbolic sizes: sizes of one, training or not, which arguments are given
 WORTH_BFLOAT16 = 2**32  # parameters × tokens of a step: below it, casting costs as much as faster products save
 
 
@@ -23,18 +24,24 @@ class Precision:
     device: str
     bfloat16: bool
     compiled: bool
+    fixed_shape: bool = True  # of all batches
 
     def context(self) -> AbstractContextManager[object]:
         return torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=self.bfloat16)
 
     def prepare(self, model: nn.Module) -> None:
-        """Compile block by block: blocks are alike, so one compilation of a few seconds serves every layer."""
+        """Compile block by block: blocks are alike, so one compilation of a few seconds serves every layer.
+
+        Where shapes change, sizes are symbolic, so that one compilation serves all of them.
+        """
         if self.bfloat16:  # norms keep float32 weights on purpose, and torch warns of it
             warnings.filterwarnings("ignore", message="Mismatch dtype between input and weight")
         if self.compiled:
+            if not self.fixed_shape:
+                torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, MAX_VARIANTS)
             for block in model.modules():
                 if isinstance(block, RepeatedBlock):
-                    block.compile()
+                    block.compile(dynamic=None if self.fixed_shape else True)
 
     def __str__(self) -> str:
         return f"{'compiled ' if self.compiled else ''}{'bfloat16' if self.bfloat16 else 'float32'} on {self.device}"
@@ -56,4 +63,4 @@ def choose(training: Training, work: int, steps: int | None, *, fixed_shape: boo
     fast = has_fast_bfloat16(device)
     large = compiled or work >= WORTH_BFLOAT16
     bfloat16 = training.precision == "bfloat16" or (training.precision == "auto" and fast and large)
-    return Precision(device, bfloat16, compiled)
+    return Precision(device, bfloat16, compiled, fixed_shape)

@@ -134,6 +134,18 @@ def test_only_long_runs_of_one_shape_are_compiled(monkeypatch: pytest.MonkeyPatc
     assert choose(Training(steps=10, compile="always"), 10**9, 10, fixed_shape=False, device="cpu").compiled
 
 
+@pytest.mark.parametrize(("fixed_shape", "dynamic"), [(True, None), (False, True)])
+def test_blocks_of_changing_shapes_are_compiled_once_for_all(
+    fixed_shape: bool, dynamic: bool | None, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[object] = []
+    monkeypatch.setattr(nn.Module, "compile", lambda module, **settings: asked.append(settings["dynamic"]))
+    training = Training(steps=10, compile="always")
+    model = GPT(vocab=20, width=8, layers=3, heads=2).build()
+    choose(training, 1, 10, fixed_shape=fixed_shape, device="cpu").prepare(model)
+    assert asked == [dynamic] * 3
+
+
 def test_without_fast_bfloat16_everything_is_float32(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("regard.train.precision.has_fast_bfloat16", lambda device: False)
     assert not choose(Training(minutes=30), 10**9, None, fixed_shape=True, device="cpu").bfloat16
