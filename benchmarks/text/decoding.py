@@ -107,16 +107,14 @@ def beside_generate(rounds: int, sentences: int, batches: list[int]) -> dict[str
     from transformers import MarianMTModel
 
     with tempfile.TemporaryDirectory() as folder:
-        theirs, ours = _marian(Path(folder))
-        assert isinstance(theirs, MarianMTModel)
+        random_marian(Path(folder))
+        theirs, ours = MarianMTModel.from_pretrained(folder).eval(), regard.load(folder).model
         pad_token, end = theirs.config.pad_token_id, theirs.config.eos_token_id
-        dice = torch.Generator().manual_seed(1)
-        lengths = (torch.randn(sentences, generator=dice) * 5 + MEAN_LENGTH).round().clamp(4, 40).int().tolist()
-        sources = [[*torch.randint(1, pad_token, (length,), generator=dice).tolist(), end] for length in lengths]
+        sources = random_sources(sentences, pad_token, end)
         document: dict[str, Any] = {"sentences": sentences}
         for name, width in (("greedy", 1), ("beam_5", 5)):
             ways: dict[str, Callable[[], Any]] = {
-                "regard": lambda width=width: _ours(ours, sources, width, pad_token, end),
+                "regard": lambda width=width: translated(ours, sources, width, pad_token, end),
                 **{
                     f"generate_{batch}": lambda batch=batch, width=width: _theirs(
                         theirs, sources, batch, width, pad_token, end
@@ -137,7 +135,14 @@ LONGEST = 40
 MEAN_LENGTH = 15
 
 
-def _ours(model: nn.Module, sources: list[list[int]], width: int, start: int, end: int) -> list[list[int]]:
+def random_sources(sentences: int, words: int, end: int) -> list[list[int]]:
+    """Sentences as long as real ones."""
+    dice = torch.Generator().manual_seed(1)
+    lengths = (torch.randn(sentences, generator=dice) * 5 + MEAN_LENGTH).round().clamp(4, 40).int().tolist()
+    return [[*torch.randint(1, words, (length,), generator=dice).tolist(), end] for length in lengths]
+
+
+def translated(model: nn.Module, sources: list[list[int]], width: int, start: int, end: int) -> list[list[int]]:
     """As `write_targets` does: sorted by length, packed."""
     batch = ROWS // width
     order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
@@ -170,7 +175,8 @@ def _theirs(model: Any, sources: list[list[int]], batch: int, width: int, paddin
     return answers
 
 
-def _marian(folder: Path) -> tuple[Any, nn.Module]:
+def random_marian(folder: Path) -> None:
+    """A folder of random weights that never write their end."""
     from transformers import MarianConfig, MarianMTModel
 
     torch.manual_seed(0)
@@ -195,7 +201,6 @@ def _marian(folder: Path) -> tuple[Any, nn.Module]:
     model = MarianMTModel(config).eval()
     model.final_logits_bias[0, [0, 31999]] = -1e9  # neither the end nor padding is ever written
     model.save_pretrained(folder)
-    return MarianMTModel.from_pretrained(folder).eval(), regard.load(folder).model
 
 
 def compare(ways: dict[str, Callable[[], Any]], rounds: int) -> tuple[dict[str, Any], dict[str, Any]]:

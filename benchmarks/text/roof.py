@@ -1,18 +1,15 @@
 """Decoding beside llama.cpp and CTranslate2 on the same random weights, and beside the memory bandwidth of the machine.
 
-    python benchmarks/text/roof.py                        one sequence, a prompt, eight sequences
+    python benchmarks/text/roof.py                        one sequence, a prompt, eight sequences, a beam of five
     python benchmarks/text/roof.py --json benchmarks/text/results/roof.json
 
-The model has the shape of a Llama of 98 million parameters: 12 layers of width 768, 8,192 tokens. Each peer is a
-process of its own, stopped while it is not its turn, so that nobody's waiting threads take a core from another; peers
-take turns within a round, and the figure is the median of the rounds. Peers that are not installed are left out
-(pip install llama-cpp-python ctranslate2).
+The model has the shape of a Llama of 98 million parameters (12 layers of width 768, 8,192 tokens), the
+translator that of an OPUS-MT model (`decoding.py`). Peers take turns (`peers.py`); who is not installed is left
+out (pip install llama-cpp-python ctranslate2).
 """
 
 import argparse
 import json
-import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,67 +18,27 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from learning import machine
+from peers import Peer, measure
 
 from regard.core.files import write_text
 
 PROMPT, NEW = 32, 96
 LONG_PROMPT = 1024
 ROWS = 8
+SENTENCES, LONGEST = 64, 40  # translated together, words of each
 SIZES = {"width": 768, "layers": 12, "heads": 12, "vocab": 8192}
 HIDDEN = 2048
 PARAMETERS = 12 * (4 * 768**2 + 3 * 768 * HIDDEN) + 8192 * 768  # those that a token is multiplied with
 BYTES = {"float32": 4.0, "bfloat16": 2.0, "int8": 1.0, "int4": 0.5}
 
 
-class Peer:
-    """A process that does one of the jobs below whenever it is asked."""
-
-    def __init__(self, kind: str, precision: str, folder: Path):
-        self.name = f"{kind} {precision}"
-        words = [sys.executable, str(Path(__file__).parent / "roof_peer.py"), kind, precision, str(folder)]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.works = self._line() == "ready"
-        self._pause()
-
-    def seconds(self, job: str) -> float | None:
-        self.process.send_signal(signal.SIGCONT)
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{job}\n")
-        self.process.stdin.flush()
-        answer = self._line()
-        self._pause()
-        return None if answer == "none" else float(answer)
-
-    def _line(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def _pause(self) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGSTOP)
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
-def measure(peers: list[Peer], job: str, rounds: int) -> dict[str, float]:
-    """Median seconds of each peer that can do the job."""
-    seconds: dict[str, list[float]] = {}
-    for number in range(rounds + 1):  # the first warms up
-        for peer in peers:
-            taken = peer.seconds(job)
-            if taken is not None and number:
-                seconds.setdefault(peer.name, []).append(taken)
-    return {name: statistics.median(each) for name, each in seconds.items()}
-
-
 def main() -> None:
     options = _options()
     document: dict[str, Any] = {"machine": machine(), "rounds": options.rounds, "parameters": PARAMETERS}
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, str(Path(__file__).parent / "roof_peer.py"), "make", "-", folder], check=True)
-        started = [Peer(*pair.split(":"), Path(folder)) for pair in options.peers]
+        program = [sys.executable, str(Path(__file__).parent / "roof_peer.py")]
+        subprocess.run([*program, "make", "-", folder], check=True)
+        started = [Peer(pair.replace(":", " "), [*program, *pair.split(":"), folder]) for pair in options.peers]
         try:
             peers = [peer for peer in started if peer.works]
             for job in options.jobs:
@@ -98,7 +55,7 @@ def main() -> None:
 def report(job: str, seconds: dict[str, float]) -> dict[str, Any]:
     if job == "stream":
         return {"bytes_a_second": max(2**28 / taken for taken in seconds.values())}
-    tokens = {"one": NEW, "eight": ROWS * NEW, "prompt": LONG_PROMPT, "step": 1}[job]
+    tokens = {"one": NEW, "eight": ROWS * NEW, "beam": SENTENCES * LONGEST, "prompt": LONG_PROMPT, "step": 1}[job]
     return {
         name: {"seconds": round(taken, 4), "tokens_a_second": round(tokens / taken, 1)}
         for name, taken in seconds.items()
@@ -114,7 +71,7 @@ PEERS = (
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", nargs="+", default=PEERS, help="kind:precision")
-    parser.add_argument("--jobs", nargs="+", default=["stream", "one", "eight", "prompt"])
+    parser.add_argument("--jobs", nargs="+", default=["stream", "one", "eight", "beam", "prompt"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path)
     return parser.parse_args()

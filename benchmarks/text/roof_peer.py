@@ -2,18 +2,20 @@
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from peers import Job, answer
+
 LONG_PROMPT, PROMPT, NEW, ROWS = 1024, 32, 96, 8
-Job = Callable[[], Any]
+SENTENCES, BEAM, LONGEST = 64, 5, 40
+MARIAN_PAD, MARIAN_END = 31999, 0
 
 
 def make(folder: Path) -> None:
     """Random weights as a run, as GGUF files and as a Hugging Face folder."""
     import torch
+    from decoding import random_marian
 
     import regard
     from regard.export import GGUF, export
@@ -37,10 +39,12 @@ def make(folder: Path) -> None:
         export(run, GGUF(dtype=dtype), folder / f"{dtype}.gguf")  # type: ignore[arg-type]
     command = ["export", str(folder / "run"), "--to", "huggingface", "--out", str(folder / "huggingface")]
     subprocess.run([sys.executable, "-m", "regard", *command], check=True)
+    random_marian(folder / "marian")
 
 
 def regard_jobs(precision: str, folder: Path) -> dict[str, Job]:
     import torch
+    from decoding import random_sources, translated
 
     import regard
     from regard.decode import accelerate, write
@@ -59,7 +63,16 @@ def regard_jobs(precision: str, folder: Path) -> dict[str, Job]:
             prompt = torch.randint(300, 8000, (1, LONG_PROMPT), generator=torch.Generator().manual_seed(0))
             model.step(prompt, model.init_state(LONG_PROMPT))
 
-    return {"one": lambda: writing(1), "eight": lambda: writing(ROWS), "prompt": reading, "stream": lambda: big.sum()}
+    translator: Any = regard.load(folder / "marian").model
+    accelerate(translator, precision, wait=True)
+    sources = random_sources(SENTENCES, MARIAN_PAD, MARIAN_END)
+    return {
+        "one": lambda: writing(1),
+        "eight": lambda: writing(ROWS),
+        "beam": lambda: translated(translator, sources, BEAM, MARIAN_PAD, MARIAN_END),
+        "prompt": reading,
+        "stream": lambda: big.sum(),
+    }
 
 
 def llama_cpp_jobs(precision: str, folder: Path) -> dict[str, Job]:
@@ -103,7 +116,38 @@ def ctranslate2_jobs(precision: str, folder: Path) -> dict[str, Job]:
             [words] * rows, max_length=NEW, min_length=NEW, sampling_topk=1, include_prompt_in_result=False
         )
 
-    return {"one": lambda: writing(1), "eight": lambda: writing(ROWS)}
+    translator = ctranslate2_marian(precision, folder)
+    return {"one": lambda: writing(1), "eight": lambda: writing(ROWS), "beam": translator}
+
+
+def ctranslate2_marian(precision: str, folder: Path) -> Job:
+    import ctranslate2
+    from decoding import random_sources
+
+    class Names:
+        """A vocabulary of numbers: all that the converter asks of a tokenizer."""
+
+        unk_token, bos_token, eos_token, pad_token = "1", None, str(MARIAN_END), "<pad>"
+
+        def get_vocab(self) -> dict[str, int]:
+            return {**{str(number): number for number in range(MARIAN_PAD)}, "<pad>": MARIAN_PAD}
+
+    class Converter(ctranslate2.converters.TransformersConverter):
+        def load_tokenizer(self, *_: object, **__: object) -> Names:
+            return Names()
+
+    converted = folder / f"ctranslate2_marian_{precision}"
+    Converter(str(folder / "marian")).convert(str(converted), quantization=precision)
+    translator = ctranslate2.Translator(str(converted), compute_type=precision, intra_threads=2)
+    sources = [[*map(str, each)] for each in random_sources(SENTENCES, MARIAN_PAD, MARIAN_END)]
+
+    def translate() -> None:
+        written = translator.translate_batch(
+            sources, beam_size=BEAM, max_decoding_length=LONGEST, min_decoding_length=LONGEST
+        )
+        assert all(len(one.hypotheses[0]) == LONGEST for one in written)
+
+    return translate
 
 
 KINDS = {"regard": regard_jobs, "llama.cpp": llama_cpp_jobs, "ctranslate2": ctranslate2_jobs}
@@ -114,21 +158,7 @@ def main() -> None:
     if kind == "make":
         make(folder)
         return
-    try:
-        jobs = KINDS[kind](precision, folder)
-    except (ImportError, ValueError) as error:
-        print(f"{kind} {precision}: {error}", file=sys.stderr)
-        print("absent", flush=True)
-        return
-    print("ready", flush=True)
-    for line in sys.stdin:
-        job = jobs.get(line.strip())
-        if job is None:
-            print("none", flush=True)
-            continue
-        began = time.perf_counter()
-        job()
-        print(time.perf_counter() - began, flush=True)
+    answer(f"{kind} {precision}", lambda: KINDS[kind](precision, folder))
 
 
 if __name__ == "__main__":
