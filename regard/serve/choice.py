@@ -13,8 +13,6 @@ from regard.decode.choose import COLD
 from regard.serve.messages import Finish, Generate, Piece, TokenScore
 from regard.text import Tokenizer
 
-PLAIN = ("repetition_penalty", "presence_penalty", "frequency_penalty")
-
 
 def first_stop(text: str, stop: Sequence[str]) -> int | None:
     """Where the first of these texts begins."""
