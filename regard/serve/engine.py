@@ -14,8 +14,8 @@ from torch import Tensor
 from regard.core.errors import UserError
 from regard.decode import TextWriter
 from regard.decode.write import one_thread, writes_alone
+from regard.interop.chat import ChatTemplate
 from regard.serve.batch import Batch
-from regard.serve.chat import ChatTemplate
 from regard.serve.completion import Completion
 from regard.serve.limits import Limits
 from regard.serve.messages import Done, Event, Failed, Generate, Load
