@@ -62,8 +62,8 @@ class ChatTemplate:
         check_messages(messages)
         names = [tokenizer.pieces([token])[0] for token in tokenizer.special]
         for place, message in enumerate(messages):
-            if found := [name for name in names if name in message["content"]]:
-                raise UserError(f"messages[{place}].content: contains the special token {found[0]!r}; leave it out")
+            if contained := [name for name in names if name in message["content"]]:
+                raise UserError(f"messages[{place}].content: contains the special token {contained[0]!r}; leave it out")
         return tokenizer.encode_marked(self.render(messages)) or [tokenizer.end]
 
     def _compiled(self) -> "Template":

@@ -30,13 +30,13 @@ MAX_WEIGHTS = 2**21  # numbers of attention in one answer
 def answer_task(run: Run, inputs: Sequence[str], options: Options) -> list[Result]:
     """By the task's own `answer`."""
     assert run.task is not None
-    given = {name: options[name] for name in ("beam", "max_tokens") if options.get(name) is not None}
-    for name in given:
+    taken = {name: options[name] for name in ("beam", "max_tokens") if options.get(name) is not None}
+    for name in taken:
         if name not in run.task.eval_options:
             raise ConfigError(f"{name}: a model that was trained to {run.task.verb} does not take it")
-    if "beam" in given:
-        given["beam"] = Beam(given["beam"])
-    return [{"output": _output(one)} for one in run(list(inputs), **given)]
+    if "beam" in taken:
+        taken["beam"] = Beam(taken["beam"])
+    return [{"output": _output(one)} for one in run(list(inputs), **taken)]
 
 
 def _output(one: Any) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 
 from regard.tables.encode.cells import is_missing
 from regard.tables.explain import Evidence
-from regard.tables.given_rows import Row, as_table, check_row
 from regard.tables.predictions import LEVELS, TargetPredictions, predict_targets
+from regard.tables.rows_by_cell import Row, as_table, check_row
 
 
 def predict_json(estimator: Any, rows: Sequence[Row], options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -14,8 +14,8 @@ from regard.tables.distillation.student import NO_ROWS
 from regard.tables.encode.cells import is_missing
 from regard.tables.estimators.distilled import Distilled
 from regard.tables.explain import Evidence
-from regard.tables.given_rows import as_table, check_row
 from regard.tables.predictions import predict_targets, sentence
+from regard.tables.rows_by_cell import as_table, check_row
 from regard.tasks.recording import ViewInput
 
 TOP = 12  # training rows that are shown

@@ -162,7 +162,7 @@ def test_rows_of_a_table(web: Web, folders) -> None:
     ]
     assert list(number["quantiles"]) == ["0.1", "0.9"]
     estimator = regard.load(folders["numbers"])
-    from regard.tables.given_rows import as_table
+    from regard.tables.rows_by_cell import as_table
 
     assert number["prediction"] == pytest.approx(float(estimator.predict(as_table(estimator, rows[:1]))[0]))
     wrong = web.post("predict", model="numbers", rows=[{"aera": 3}]).json()["error"]["message"]

@@ -7,7 +7,7 @@ import pytest
 
 from regard.core.errors import ConfigError
 from regard.tables.encode.column import Column
-from regard.tables.given_rows import as_table, check_row
+from regard.tables.rows_by_cell import as_table, check_row
 
 
 def fitted(*columns: Column) -> Any:
