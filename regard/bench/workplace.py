@@ -64,7 +64,7 @@ def compile_for(config: GPT, precisions: Sequence[str]) -> bool:
     started = (
         library.start_compiling(config, kind, precision, path) for precision, path in paths.items() if not path.exists()
     )
-    processes = [process for process in started if process is not None]
+    processes = [process for process in started if not isinstance(process, library.NotStarted)]
     try:
         for process in processes:
             process.wait()

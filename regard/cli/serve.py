@@ -108,7 +108,12 @@ def check_folders(runs: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def reads_images(path: Path) -> bool:
-    """Whether a model of images is in the folder, by its settings alone."""
+    """Whether a model of images is in the folder, by its settings alone; what is wrong with them, its worker says."""
+    from regard.store.loaded import read_model_config
+
     if (path / "config.yaml").exists():
-        return "kind: ClassifyImages" in (path / "config.yaml").read_text(encoding="utf-8", errors="replace")
+        try:
+            return read_model_config(path).reads_images
+        except UserError:
+            return False
     return (path / "preprocessor_config.json").exists()

@@ -33,6 +33,31 @@ class TextStream:
         return _after(self._tokenizer, self._before, self._new)
 
 
+class StoppableText:
+    """Text that ends before the first of some stop texts; what may become one of them is held back."""
+
+    def __init__(self, tokenizer: Tokenizer, prompt: Sequence[int], stop: Sequence[str]):
+        self.stopped = False
+        self._stream, self._stop = TextStream(tokenizer, prompt), tuple(stop)
+        self._held_back = max(map(len, self._stop), default=1) - 1
+        self._pending = ""
+
+    def add(self, token: int) -> str:
+        """The text that is certain with this token; all that is left before a stop text, where one has come."""
+        self._pending += self._stream.add(token)
+        whole = self.rest() if self._stop else ""
+        if (end := min((whole.find(word) for word in self._stop if word in whole), default=None)) is not None:
+            self.stopped = True
+            return whole[:end]
+        certain = max(0, len(self._pending) - self._held_back)
+        text, self._pending = self._pending[:certain], self._pending[certain:]
+        return text
+
+    def rest(self) -> str:
+        """What was held back, and the text of the last tokens."""
+        return self._pending + self._stream.rest()
+
+
 def continuation(tokenizer: Tokenizer, prompt: Sequence[int], written: Sequence[int]) -> str:
     """The text of what was written after a prompt: decoded alone, it might lose the space that it begins with."""
     return _after(tokenizer, prompt[-CONTEXT:], written)

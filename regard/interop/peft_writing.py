@@ -28,7 +28,6 @@ from regard.store import WEIGHTS
 
 OURS = (".adapter.down", ".adapter.up")
 TASKS = {"CausalLM": "CAUSAL_LM", "ConditionalGeneration": "SEQ_2_SEQ_LM", "MTModel": "SEQ_2_SEQ_LM"}
-Factors = tuple[Tensor, Tensor]  # A (rank × inputs), B (outputs × rank)
 
 
 def write_adapter(run: Path, config: Model, adapter: Adapter, base: Path, folder: Path) -> None:

@@ -45,7 +45,6 @@ PLUS_ONE = Change(  # their gain is counted from one
     lambda t: (t.float() + 1,), lambda parts: parts[0] - 1
 )
 HALVES = Change(lambda t: t.chunk(2), lambda parts: torch.cat(parts))
-LAST_HALVES = Change(lambda t: t.chunk(2, -1), lambda parts: torch.cat(parts, -1))
 
 
 def split(*sizes: int) -> Change:

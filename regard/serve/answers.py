@@ -5,18 +5,18 @@ A task that is not in the table still has a route, under its own verb, through i
 
 import base64
 import binascii
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-import torch
-
 from regard.core.errors import ConfigError, UserError
-from regard.core.machine import device_of
-from regard.data.text.labelled import encode_texts
-from regard.data.text.pairs import pad
 from regard.decode import Beam
+from regard.interop.sentence import SentenceSettings, read_sentence_settings
 from regard.serve.tables import plain, predict_json
 from regard.tasks.base import Run
+from regard.tasks.embed.embedding import Embedder
 from regard.tasks.image.image_file import ImageFile, image_file
 from regard.tasks.recording import AttentionMap, ViewInput
 
@@ -25,19 +25,18 @@ Options = Mapping[str, Any]
 Answer = Callable[[Any, Sequence[Any], Options], Sequence[Result]]
 
 MAX_WEIGHTS = 2**21  # numbers of attention in one answer
-WRITES = ("translate", "summarise")  # tasks that take max_tokens and a beam
 
 
 def answer_task(run: Run, inputs: Sequence[str], options: Options) -> list[Result]:
     """By the task's own `answer`."""
     assert run.task is not None
-    options_of_task: dict[str, Any] = {}
-    if run.task.verb in WRITES:
-        options_of_task = {} if options.get("max_tokens") is None else {"max_tokens": options["max_tokens"]}
-        options_of_task |= {} if options.get("beam") is None else {"beam": Beam(options["beam"])}
-    elif named := sorted(name for name in ("max_tokens", "beam") if options.get(name) is not None):
-        raise ConfigError(f"{named[0]}: a model that was trained to {run.task.verb} does not take it")
-    return [{"output": _output(one)} for one in run(list(inputs), **options_of_task)]
+    taken = {name: options[name] for name in ("beam", "max_tokens") if options.get(name) is not None}
+    for name in taken:
+        if name not in run.task.eval_options:
+            raise ConfigError(f"{name}: a model that was trained to {run.task.verb} does not take it")
+    if "beam" in taken:
+        taken["beam"] = Beam(taken["beam"])
+    return [{"output": _output(one)} for one in run(list(inputs), **taken)]
 
 
 def _output(one: Any) -> Any:
@@ -59,16 +58,20 @@ def classify(run: Run, inputs: Sequence[str], options: Options) -> list[Result]:
     return [{"output": one["labels"][0]["label"], **one} for one in results]
 
 
-@torch.inference_mode()
+@lru_cache
+def _sentence_settings(folder: Path) -> SentenceSettings:
+    """As they were at the first request: a folder may change or go while its model is served."""
+    return read_sentence_settings(folder)
+
+
 def embed(run: Run, inputs: Sequence[str | Sequence[int]], options: Options) -> list[Result]:
-    """The mean of the final states of each text, of unit length."""
-    tokenizer = run.require_tokenizer("it embeds tokens but no text")
-    model: Any = run.model.eval()
-    longest = model.encoder.position.max_length or options["context"]
+    """The vectors of texts, as of `regard embed`; but what the model cannot read whole is refused, not cut, unless its
+    folder says how much of a text is to be read."""
+    embedder = Embedder(run, _sentence_settings(run.path))
+    tokenizer, most = embedder.tokenizer, embedder.settings.max_length or sys.maxsize
+    longest = embedder.encoder.encoder.position.max_length or options["context"]
     rows = [
-        encode_texts([one], tokenizer, max_length=len(one) + 8)[0]
-        if isinstance(one, str)
-        else [tokenizer.start, *one, tokenizer.end]
+        embedder.encode([one], most)[0] if isinstance(one, str) else [tokenizer.start, *one, tokenizer.end]
         for one in inputs
     ]
     for place, row in enumerate(rows):
@@ -76,9 +79,7 @@ def embed(run: Run, inputs: Sequence[str | Sequence[int]], options: Options) -> 
             raise UserError(f"input[{place}]: has {len(row):,} tokens, and the model reads {longest:,}; shorten it")
         if max(row) >= run.config.vocab or min(row) < 0:  # type: ignore[union-attr]
             raise UserError(f"input[{place}]: has a token that is not in the vocabulary")
-    tokens, valid = (one.to(device_of(model)) for one in pad(rows, tokenizer.pad))
-    states = model.read(tokens, valid).float() * valid[:, :, None]
-    vectors = torch.nn.functional.normalize(states.sum(1) / valid.sum(1, keepdim=True), dim=-1)
+    vectors = embedder.embed(rows)
     return [{"embedding": vector.tolist(), "tokens": len(row)} for vector, row in zip(vectors, rows, strict=True)]
 
 

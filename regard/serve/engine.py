@@ -14,9 +14,9 @@ from torch import Tensor
 from regard.core.errors import UserError
 from regard.decode import TextWriter
 from regard.decode.write import one_thread, writes_alone
+from regard.interop.chat import ChatTemplate
 from regard.serve.batch import Batch
-from regard.serve.chat import ChatTemplate
-from regard.serve.choice import Choice
+from regard.serve.completion import Completion
 from regard.serve.limits import Limits
 from regard.serve.messages import Done, Event, Failed, Generate, Load
 from regard.serve.prefixes import Prefixes
@@ -32,9 +32,9 @@ INTERNAL = "internal error; the log of the server says more"
 class Open:
     """A request that is being answered."""
 
-    left: int  # choices that are not finished
+    left: int  # completions that are not finished
     prompt_tokens: int
-    cached: dict[int, int] = field(default_factory=dict)  # tokens of each choice that were known already
+    cached: dict[int, int] = field(default_factory=dict)  # tokens of each completion that were known already
 
 
 class Engine:
@@ -43,11 +43,11 @@ class Engine:
         self.vocab: int = model.config.vocab  # type: ignore[attr-defined]
         self.context = min(model.max_positions or limits.context, limits.context)
         self.tokens = limits.rows * self.context
-        self.scheduler: Scheduler[Choice] = Scheduler(limits.rows, limits.chunk, self.tokens)
-        self.batch: Batch[Choice] = Batch(model)
+        self.scheduler: Scheduler[Completion] = Scheduler(limits.rows, limits.chunk, self.tokens)
+        self.batch: Batch[Completion] = Batch(model)
         self.prefixes = Prefixes(limits.prefixes)
         self._requests: dict[int, Open] = {}
-        self._states: dict[int, Any] = {}  # of prompts that are being read, by `id(choice)`
+        self._states: dict[int, Any] = {}  # of prompts that are being read, by `id(completion)`
         self._events: list[Event] = []
 
     @property
@@ -69,7 +69,7 @@ class Engine:
             room = self.context - len(prompt) + 1  # the last one is written and not read
             most = room if job.writing.max_tokens is None else min(job.writing.max_tokens, room)
             for number in range(job.n):
-                self.scheduler.add(Choice(job, place * job.n + number, prompt, most, self.tokenizer))
+                self.scheduler.add(Completion(job, place * job.n + number, prompt, most, self.tokenizer))
 
     def _prompts(self, job: Generate) -> list[list[int]]:
         if job.messages is not None:
@@ -99,44 +99,46 @@ class Engine:
             if self.batch.texts:
                 self._step()
         held = len(self.scheduler.running)
-        usage = sum(choice.prompt_length for choice in self.scheduler.running) / self.tokens
+        usage = sum(completion.prompt_length for completion in self.scheduler.running) / self.tokens
         events, self._events = self._events, []
         return [*events, Load(held, len(self.scheduler.waiting), usage)]
 
-    def _known(self, choice: Choice) -> int:
+    def _known(self, completion: Completion) -> int:
         """How much of a prompt was read for an earlier one."""
-        known, state = (0, None) if choice.wants_prompt_scores else self.prefixes.find(choice.client, choice.tokens)
+        known, state = (
+            (0, None) if completion.wants_prompt_scores else self.prefixes.find(completion.client, completion.tokens)
+        )
         if state is not None:
-            self._states[id(choice)] = state
-            self._requests[choice.job.id].cached.setdefault(choice.index, known)
+            self._states[id(completion)] = state
+            self._requests[completion.job.id].cached.setdefault(completion.index, known)
         return known
 
-    def _read(self, chunk: Chunk[Choice]) -> None:
-        choice = chunk.text
-        if choice.job.id not in self._requests:  # another of its choices has failed a moment ago
+    def _read(self, chunk: Chunk[Completion]) -> None:
+        completion = chunk.text
+        if completion.job.id not in self._requests:  # another of its completions has failed a moment ago
             return
-        tokens = torch.tensor([choice.tokens[chunk.start : chunk.end]], device=self.model.device)
-        state = self._states.pop(id(choice), None)
+        tokens = torch.tensor([completion.tokens[chunk.start : chunk.end]], device=self.model.device)
+        state = self._states.pop(id(completion), None)
         try:
-            state = self.model.init_state(choice.prompt_length + 64) if state is None else state
+            state = self.model.init_state(completion.prompt_length + 64) if state is None else state
             scores, state = self.model.step(tokens, state)
-            choice.read(chunk.start, scores[0])
+            completion.read(chunk.start, scores[0])
         except Exception:
-            self._fail(choice)
+            self._fail(completion)
             return
         if not chunk.is_last:
-            self._states[id(choice)] = state
+            self._states[id(completion)] = state
             return
-        if (piece := choice.echo()) is not None:
+        if (piece := completion.echo()) is not None:
             self._events.append(piece)
-        if choice.room == 0:
-            self._events.append(choice.end_unwritten())
-            self._finish(choice)
+        if completion.room == 0:
+            self._events.append(completion.end_unwritten())
+            self._finish(completion)
             return
-        self._write([choice], scores[:, -1])
-        if choice.finish is None and choice.job.id in self._requests:
-            before = choice.tokens[:-1]  # the newest token is read at the next step
-            self.batch.join(choice, self._shared(choice.client, before, state))
+        self._write([completion], scores[:, -1])
+        if completion.finish is None and completion.job.id in self._requests:
+            before = completion.tokens[:-1]  # the newest token is read at the next step
+            self.batch.join(completion, self._shared(completion.client, before, state))
 
     def _shared(self, client: str, tokens: list[int], state: Any) -> Any:
         """The state to go on with, where the prompts of others may go on from it too."""
@@ -146,58 +148,58 @@ class Engine:
         return state
 
     def _step(self) -> None:
-        choices = self.batch.texts
+        completions = self.batch.texts
         try:
-            with one_thread(len(choices) == 1 and writes_alone(self.model)):
-                scores = self.batch.step({id(choice): choice.written[-1] for choice in choices})
+            with one_thread(len(completions) == 1 and writes_alone(self.model)):
+                scores = self.batch.step({id(completion): completion.written[-1] for completion in completions})
         except Exception:
-            log.exception("a step of %d texts", len(choices))
+            log.exception("a step of %d texts", len(completions))
             self.batch = Batch(self.model)
-            for choice in choices:
-                choice.attempts += 1
-                if choice.attempts > ATTEMPTS:
-                    self._fail(choice)
+            for completion in completions:
+                completion.attempts += 1
+                if completion.attempts > ATTEMPTS:
+                    self._fail(completion)
                 else:
-                    self.scheduler.again(choice)
+                    self.scheduler.again(completion)
             return
-        self._write(choices, scores)
-        self.batch.leave([choice for choice in choices if choice.finish is not None])
+        self._write(completions, scores)
+        self.batch.leave([completion for completion in completions if completion.finish is not None])
 
-    def _write(self, choices: list[Choice], scores: Tensor) -> None:
+    def _write(self, completions: list[Completion], scores: Tensor) -> None:
         """Choose the next token of each text by its scores."""
         best, finite = scores.argmax(-1).tolist(), scores.amax(-1).isfinite().tolist()
-        for choice, row, likeliest, valid in zip(choices, scores, best, finite, strict=True):
-            if choice.job.id not in self._requests:
+        for completion, row, likeliest, valid in zip(completions, scores, best, finite, strict=True):
+            if completion.job.id not in self._requests:
                 continue
             try:
                 if not valid:
                     raise FloatingPointError("the scores of the model are not finite")
-                piece = choice.add(likeliest if choice.is_greedy else choice.choose(row))
+                piece = completion.add(likeliest if completion.is_greedy else completion.choose(row))
             except Exception:
-                self._fail(choice)
+                self._fail(completion)
                 continue
             if piece is not None:
                 self._events.append(piece)
-            if choice.finish is not None:
-                self._finish(choice)
+            if completion.finish is not None:
+                self._finish(completion)
 
-    def _finish(self, choice: Choice) -> None:
-        self.scheduler.remove(lambda other: other is choice)
-        request = self._requests[choice.job.id]
+    def _finish(self, completion: Completion) -> None:
+        self.scheduler.remove(lambda other: other is completion)
+        request = self._requests[completion.job.id]
         request.left -= 1
         if not request.left:
-            del self._requests[choice.job.id]
-            self._events.append(Done(choice.job.id, request.prompt_tokens, sum(request.cached.values())))
+            del self._requests[completion.job.id]
+            self._events.append(Done(completion.job.id, request.prompt_tokens, sum(request.cached.values())))
 
-    def _fail(self, choice: Choice) -> None:
-        log.exception("request %d", choice.job.id)
-        self._remove(choice.job.id)
-        self._events.append(Failed(choice.job.id, 500, INTERNAL))
+    def _fail(self, completion: Completion) -> None:
+        log.exception("request %d", completion.job.id)
+        self._remove(completion.job.id)
+        self._events.append(Failed(completion.job.id, 500, INTERNAL))
 
     def _remove(self, request: int) -> None:
-        """A request that failed or is no longer wanted leaves with all its choices."""
+        """A request that failed or is no longer wanted leaves with all its completions."""
         self._requests.pop(request, None)
-        removed = self.scheduler.remove(lambda choice: choice.job.id == request)
-        for choice in removed:
-            self._states.pop(id(choice), None)
+        removed = self.scheduler.remove(lambda completion: completion.job.id == request)
+        for completion in removed:
+            self._states.pop(id(completion), None)
         self.batch.leave(removed)

@@ -27,7 +27,7 @@ from regard.serve.served import Ticket
 from regard.serve.serving import ERRORS, Serving
 
 BODIES: dict[str, tuple[type[Body], str]] = {
-    "embeddings": (EmbeddingBody, "Vectors of texts: the mean of the states of an encoder, of unit length."),
+    "embeddings": (EmbeddingBody, "Vectors of texts, as of `regard embed`: the states of an encoder, pooled."),
     "translate": (TextsBody, "Translate texts."),
     "summarise": (TextsBody, "Summarise documents."),
     "fill": (TextsBody, "Fill in the words that are masked by [MASK]."),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from regard.serve.errors import ApiError, full, unavailable
 from regard.serve.limits import Limits
@@ -20,14 +20,6 @@ from regard.serve.worker import run_worker
 log = logging.getLogger(__name__)
 NUMBERS = count(1)  # of requests
 LONGEST_PAUSE = 30.0  # seconds between two starts of a worker that dies again and again
-
-
-class Child(Protocol):
-    """What runs a worker: a process, or a thread in tests."""
-
-    def start(self) -> None: ...
-
-    def join(self, timeout: float | None = None) -> None: ...
 
 
 Launch = Callable[[Path, Limits, Connection], Any]

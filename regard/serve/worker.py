@@ -33,13 +33,16 @@ class Worker:
 
     def _engine(self) -> Any:
         from regard.decode import accelerate, text_writer
-        from regard.serve.chat import read_template
+        from regard.interop.chat import read_chat_template
         from regard.serve.engine import Engine
 
         tokenizer = self.loaded.require_tokenizer("it continues tokens but no text")
         model = text_writer(self.loaded.model.eval())
         accelerate(self.loaded.model, self.precision)
-        return Engine(model, tokenizer, self.limits, read_template(self.path))
+        chat = self.loaded.extra.get("chat") or read_chat_template(self.path)
+        if chat is not None:
+            chat.check()  # rather now than at the first chat
+        return Engine(model, tokenizer, self.limits, chat)
 
     @property
     def info(self) -> ModelInfo:

@@ -85,6 +85,15 @@ class Tokenizer:
         with _plain_errors():
             return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
 
+    def encode_marked(self, text: str) -> list[int]:
+        """The tokens of a text in which the names of special tokens are these tokens, whatever holds for others."""
+        before = self.engine.encode_special_tokens
+        self.engine.encode_special_tokens = False
+        try:
+            return self.encode([text])[0]
+        finally:
+            self.engine.encode_special_tokens = before
+
     def prompt(self, text: str) -> list[int]:
         """The tokens that generation continues; an empty prompt is an end token, after which a new text begins."""
         return [*self.prefix, *self.encode([text])[0]] or [self.end]

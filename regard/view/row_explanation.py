@@ -7,15 +7,15 @@ from typing import Any
 import pandas as pd
 from sklearn.base import is_classifier
 
-from regard.core.errors import ConfigError, UserError
+from regard.core.errors import UserError
 from regard.tables import NPTClassifier, NPTRegressor
 from regard.tables.data_checks import check_new_data
 from regard.tables.distillation.student import NO_ROWS
 from regard.tables.encode.cells import is_missing
-from regard.tables.encode.column import Column
 from regard.tables.estimators.distilled import Distilled
 from regard.tables.explain import Evidence
 from regard.tables.predictions import predict_targets, sentence
+from regard.tables.rows_by_cell import as_table, check_row
 from regard.tasks.recording import ViewInput
 
 TOP = 12  # training rows that are shown
@@ -104,12 +104,8 @@ def _merge_notes(notes: list[str]) -> tuple[str, ...]:
 
 def as_row(estimator: Estimator, cells: Mapping[str, str]) -> pd.DataFrame:
     """Cells as text, as a table of one row. A cell that is empty or absent is missing."""
-    names = [column.name for column in estimator.columns_.columns]
-    for name in cells:
-        if name not in names:
-            raise ConfigError(f"the table has no column {name!r}; it has {', '.join(names[:20])}")
-    row = {column.name: _cell(column, cells.get(column.name, "")) for column in estimator.columns_.columns}
-    return pd.DataFrame({name: pd.Series([cell], dtype=object) for name, cell in row.items()})
+    check_row(estimator, cells)
+    return as_table(estimator, [cells])
 
 
 def example_row(estimator: Estimator) -> dict[str, Any]:
@@ -138,13 +134,6 @@ def form_fields(estimator: Estimator) -> list[dict[str, Any]]:
         }
         for column, cell in zip(estimator.columns_.columns, example, strict=True)
     ]
-
-
-def _cell(column: Column, text: str) -> Any:
-    """The value that the column knows by this text: categories may be numbers or booleans."""
-    if not text.strip():
-        return None
-    return {str(one): one for one in column.categories}.get(text, text)
 
 
 def _text(cell: Any) -> str:

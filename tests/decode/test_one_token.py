@@ -1,6 +1,7 @@
 """The compiled step of a block gives what the block gives, for one token at a time; nothing else changes."""
 
 import os
+import subprocess
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from regard.core.errors import ConfigError
 from regard.core.machine import compiler
 from regard.decode import accelerate, write
 from regard.decode.accelerate import usual_precision
-from regard.decode.one_token import attach, compile_steps, library
+from regard.decode.one_token import attach, compile, compile_steps, library
 from regard.decode.one_token.step import BlockStep, both, kind_of, position_of
 from regard.decode.one_token.streamed import KINDS, stream, tensors_of
 from regard.models import GPT
@@ -131,7 +132,15 @@ def test_compiled_it_writes_the_same(config: GPT, precision: str, steps: Path):
                     part.weight.copy_(packed.matrix.float() * packed.scales.float()[:, None])
                 part.weight.copy_(part.weight.bfloat16().float())
     expected = write(plain, plain.init_state(), PROMPT, None, 40)
+    begun, written = model.init_state(), torch.tensor(expected)
+    with torch.inference_mode():
+        model.step(PROMPT, begun)
+        model.step(written[:, :1], begun)
     assert compile_steps(model, precision, wait=True), [f.read_text() for f in steps.glob("*.failed")]
+    with torch.inference_mode():  # a text that began before goes on by the compiled steps
+        for place in range(1, 9):
+            scores, _ = model.step(written[:, place : place + 1], begun)
+            assert int(scores.argmax()) == int(written[0, place + 1])
     assert write(model, model.init_state(), PROMPT, None, 40) == expected
     assert write(model, model.init_state(2), PROMPT, None, 40) == expected  # the cache grows
     both_rows = write(model, model.init_state(), PROMPT.expand(2, -1), None, 40)
@@ -152,9 +161,60 @@ def test_a_step_that_cannot_be_compiled_changes_nothing(steps: Path, monkeypatch
     model = trained(SMALL)
     expected = write(model, model.init_state(), PROMPT, None, 5)
     assert not compile_steps(model, "float32", wait=True)
-    assert [file.suffix for file in sorted(steps.iterdir())] == [".failed", ".json"]
+    [failed] = steps.iterdir()
+    assert failed.suffix == library.FAILED
+    assert "Traceback" in failed.read_text()
     assert write(model, model.init_state(), PROMPT, None, 5) == expected
-    assert library.start_compiling(model.config, 0, "float32", next(steps.glob("*.json"))) is None  # not tried again
+    assert library.start_compiling(model.config, 0, "float32", failed) is library.NotStarted.FAILED  # not tried again
+
+
+@pytest.fixture
+def started(steps: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that would compile; the processes do nothing."""
+    commands: list[list[str]] = []
+    steps.mkdir()
+    idle = subprocess.Popen(["true"])
+    idle.wait()
+    monkeypatch.setattr(library, "compiler", lambda: "g++")
+    monkeypatch.setattr(library.subprocess, "Popen", lambda words, **_: commands.append(words) or idle)
+    return commands
+
+
+def test_a_model_gets_the_steps_that_another_process_compiles(started: list[list[str]], steps: Path) -> None:
+    model = trained(SMALL)
+    path = library.path_of(model.config, 0, "float32", steps)
+    path.with_suffix(library.OUTPUT).touch()
+    assert not compile_steps(model, "float32")
+    assert not started
+    waiting = model.decoder.compiled
+    assert waiting is not None, "they are looked for whenever a text begins"
+    path.touch()
+    attached: list[bool] = []
+    waiting.__self__.attach = lambda: bool(attached.append(True))
+    with torch.inference_mode():
+        model.step(PROMPT, model.init_state())
+    assert attached
+
+
+def test_a_process_that_was_killed_has_not_failed(started: list[list[str]], steps: Path) -> None:
+    path = steps / "x.pt2"
+    output = path.with_suffix(library.OUTPUT)
+    output.write_text("a warning\n")
+    assert library.start_compiling(SMALL, 0, "float32", path) is library.NotStarted.ELSEWHERE
+    os.utime(output, (0, 0))
+    library.start_compiling(SMALL, 0, "float32", path)
+    assert len(started) == 1
+
+
+def test_what_went_wrong_is_recorded_by_the_process_itself(steps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps.mkdir()
+    settings, path = steps / "x.json", steps / "x.pt2"
+    settings.write_text("{")
+    path.with_suffix(library.OUTPUT).touch()
+    monkeypatch.setattr("sys.argv", ["compile", str(settings), "0", "float32", str(path)])
+    with pytest.raises(ValueError, match="Expecting"):
+        compile.main()
+    assert [file.name for file in steps.iterdir()] == ["x.failed"]
 
 
 def test_a_text_that_has_begun_is_written_as_it_began(steps: Path, monkeypatch: pytest.MonkeyPatch):

@@ -7,6 +7,7 @@ from tokenizers import Tokenizer as Engine
 from tokenizers import decoders, models
 
 from regard.decode import TextStream, continuation
+from regard.decode.text_stream import StoppableText
 from regard.text import BPE, Bytes, Characters, SpecialTokens, Tokenizer, Unigram, WordPiece
 
 TEXTS = [
@@ -73,3 +74,19 @@ def test_a_step_decodes_few_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     [tokens] = tokenizer.encode(["to be, or not to be: that is the question. " * 50])
     assert streamed(tokenizer, tokens[:100], tokens[100:])
     assert max(longest) <= 10
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_a_stop_text_is_held_back_whole_and_nothing_else(name: str) -> None:
+    tokenizer = TOKENIZERS[name]
+    [tokens] = tokenizer.encode(["the cat sat on the mat"])
+    whole = continuation(tokenizer, [], tokens)
+    for stop in (("cat s", "zebra"), (whole[0],), ("never",), ()):
+        text, pieces = StoppableText(tokenizer, [], stop), []
+        for token in tokens:
+            pieces.append(text.add(token))
+            if text.stopped:
+                break
+        ends = [whole.index(one) for one in stop if one in whole]
+        assert text.stopped == bool(ends)
+        assert "".join(pieces) + ("" if ends else text.rest()) == whole[: min(ends, default=len(whole))]

@@ -69,18 +69,38 @@ def test_answers_to_messages(folder: Path, capsys: Any, monkeypatch: Any) -> Non
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("{{ raise_exception('no') }}", "refuses these messages"),
-        ("{{ messages[0].__class__.__mro__ }}", "no chat template"),
-        ("{{ ''.__class__ }}{{ cycler.__init__.__globals__.os.popen('x') }}", "no chat template"),
-        ("{% for %}", "no chat template"),
-        ("{{ messages.append(1) }}", "no chat template"),
-        ("{{ 1 / 0 }}", "no chat template"),
+        ("{{ raise_exception('no') }}", r"refuses them \(no\)"),
+        ("{{ messages[0].__class__.__mro__ }}", "refuses them"),
+        ("{{ ''.__class__ }}{{ cycler.__init__.__globals__.os.popen('x') }}", "refuses them"),
+        ("{% for %}", "here: is no chat template"),
+        ("{{ messages.append(1) }}", "refuses them"),
+        ("{{ 1 / 0 }}", "refuses them"),
+        ("{% for i in range(99999) %}{{ 'x' * 99 }}{% endfor %}", "writes more than"),
+        (3 * "{% for i in range(9999) %}" + 3 * "{% endfor %}", "takes more than"),
     ],
 )
 def test_templates_that_reach_out(source: str, message: str) -> None:
     with pytest.raises(UserError, match=message) as caught:
         ChatTemplate("here", source).render(MESSAGES)
     assert "\n" not in str(caught.value)
+
+
+def test_special_tokens_are_those_of_the_template_alone(folder: Path) -> None:
+    run = regard.load(folder)
+    template = run.extra["chat"]
+    for tokenizer, reads_special in ((run.tokenizer, True), (run.tokenizer.plain(), False)):
+        before = tokenizer.encode(["<s>the"])
+        assert template.tokens(MESSAGES, tokenizer).count(1) == len(MESSAGES) + 1
+        assert tokenizer.encode(["<s>the"]) == before, "texts that are no chats are read as before"
+        assert (1 in before[0]) == reads_special
+    with pytest.raises(UserError, match=r"messages\[0\].content: contains the special token '<s>'"):
+        run.chat([{"role": "user", "content": "a <s> b"}])
+
+
+def test_what_a_template_sees_is_what_transformers_shows() -> None:
+    source = "{{ {'a': '<ü>'} | tojson }}{% if bos_token is defined %}{{ bos_token }}{% endif %}"
+    assert ChatTemplate("here", source).render(MESSAGES) == '{"a": "<ü>"}'
+    assert ChatTemplate("here", source, {"bos_token": "<s>"}).render(MESSAGES) == '{"a": "<ü>"}<s>'
 
 
 def test_what_is_no_chat(folder: Path, tmp_path: Path) -> None:

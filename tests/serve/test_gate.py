@@ -11,7 +11,7 @@ import pytest
 from regard.core.errors import UserError
 from regard.serve import worker as workers
 from regard.serve.app import make_app
-from regard.serve.choice import Choice
+from regard.serve.completion import Completion
 from regard.serve.logs import JsonLines
 from regard.serve.served import in_thread
 from regard.serve.server import make_serving
@@ -184,12 +184,12 @@ def test_a_client_that_goes_away_frees_its_place(folders, monkeypatch) -> None:
 
 
 def test_a_worker_that_dies_costs_its_own_requests_only(folders, monkeypatch) -> None:
-    add = Choice.add
+    add = Completion.add
 
-    def dies(choice, token):
-        if choice.prompt == choice.tokenizer.prompt("die"):
+    def dies(completion, token):
+        if completion.prompt == completion.tokenizer.prompt("die"):
             raise SystemExit  # as a process that is killed: no answer, the pipe closes
-        return add(choice, token)
+        return add(completion, token)
 
     run_worker = workers.run_worker
 
@@ -199,7 +199,7 @@ def test_a_worker_that_dies_costs_its_own_requests_only(folders, monkeypatch) ->
         except SystemExit:
             pipe.close()
 
-    monkeypatch.setattr(Choice, "add", dies)
+    monkeypatch.setattr(Completion, "add", dies)
     monkeypatch.setattr("regard.serve.served.run_worker", run)
     for web in open_web([folders["gpt"], folders["transformer"]], Settings(limits=LIMITS)):
         assert web.post("completions", prompt="die").status_code == 500

@@ -2,12 +2,15 @@
 
 import base64
 import json
+import shutil
 import struct
+from pathlib import Path
 
 import pytest
 import torch
 
 import regard
+from regard.cli.serve import reads_images
 from regard.decode import Sampling
 from tests.serve.conftest import TEMPLATE, Web
 from tests.view.runs import picture
@@ -159,7 +162,7 @@ def test_rows_of_a_table(web: Web, folders) -> None:
     ]
     assert list(number["quantiles"]) == ["0.1", "0.9"]
     estimator = regard.load(folders["numbers"])
-    from regard.serve.tables import as_table
+    from regard.tables.rows_by_cell import as_table
 
     assert number["prediction"] == pytest.approx(float(estimator.predict(as_table(estimator, rows[:1]))[0]))
     wrong = web.post("predict", model="numbers", rows=[{"aera": 3}]).json()["error"]["message"]
@@ -259,3 +262,13 @@ def test_pages_and_metrics(web: Web) -> None:
         assert answer.status_code == 200
         assert "https://" not in answer.text
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+def test_only_models_of_images_take_large_bodies(folders, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folders["gpt"], copy)
+    with (copy / "config.yaml").open("a") as file:
+        file.write("# kind: ClassifyImages\n")
+    (tmp_path / "config.yaml").write_text("{")
+    assert reads_images(folders["image-token"])
+    assert not any(reads_images(path) for path in (folders["classes"], copy, tmp_path))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,13 @@ import torch
 import transformers
 
 from regard.core.errors import ConfigError, UserError
+from regard.models import BERT
+from regard.models.bert import MaskedLMHead
+from regard.serve.answers import answer
+from regard.tasks import MaskedLM, save_run
 from regard.tasks.embed.embedding import Embedder
 from regard.tasks.embed.nearest import nearest
+from regard.text import Bytes
 from tests.command import regard
 from tests.interop.families import SIZES
 
@@ -58,6 +64,30 @@ def test_vectors_are_those_of_transformers(folder: Path) -> None:
     assert Embedder.load(folder)([]).shape == (0, 32)
 
 
+@pytest.mark.parametrize("mode", ["cls", "mean", "max"])
+def test_the_server_gives_the_same_vectors(mode: str, folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    (copy / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 7, "do_lower_case": True}))
+    (copy / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": mode}))
+    texts = [*TEXTS, "THE DOG"]
+    embedder = Embedder.load(copy)
+    served = answer(embedder.run, "embeddings", texts, {"context": 512})
+    np.testing.assert_allclose([one["embedding"] for one in served], embedder(texts), rtol=1e-6)
+    assert max(one["tokens"] for one in served) == 7
+
+
+def test_every_byte_of_a_text_is_read(tmp_path: Path) -> None:
+    """A character may be three tokens."""
+    tokenizer = Bytes().train(TEXTS)
+    config = BERT(vocab=tokenizer.vocab, width=16, layers=1, heads=2, head=MaskedLMHead())
+    save_run(tmp_path / "run", config, config.build(), MaskedLM(), tokenizer)
+    embedder, text = Embedder.load(tmp_path / "run"), "雲" * 27
+    [served] = answer(embedder.run, "embeddings", [text], {"context": 512})
+    assert served["tokens"] == 83
+    np.testing.assert_allclose([served["embedding"]], embedder([text]), rtol=1e-6)
+
+
 def test_commands(folder: Path, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     def type_in(*lines: str) -> None:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
@@ -100,8 +130,6 @@ def test_nearest_is_brute_force() -> None:
     ],
 )
 def test_settings_that_are_not_read(file: str, content: Any, message: str, folder: Path, tmp_path: Path) -> None:
-    import shutil
-
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     (copy / file).write_text(json.dumps(content))

@@ -12,6 +12,7 @@ from regard.core.errors import ConfigError
 from regard.core.shapes import States
 from regard.decode.one_token import library
 from regard.decode.one_token.layers import CompiledLayers
+from regard.decode.one_token.library import NotStarted
 from regard.decode.one_token.step import both, kind_of, position_of
 from regard.decode.one_token.streamed import tensors_of
 from regard.models.gpt import GPTModel
@@ -26,10 +27,10 @@ log = logging.getLogger(__name__)
 
 
 def compile_steps(model: nn.Module, precision: str, *, wait: bool = False) -> bool:
-    """Compile the blocks of a decoder for one token at a time, or load what was compiled before; whether it could.
+    """Load the blocks of a decoder as compiled for one token at a time, or compile them; whether the model has them.
 
-    Unless it should `wait`, the first time ever is left to another process, and the model is as it was until a text
-    begins after that. Weights that change later are not seen.
+    Unless it should `wait`, the first compilation runs in a background process, and the model is as it was until a
+    text begins after that: then it has them, though this returned False. Weights that change later are not seen.
     """
     if not isinstance(model, GPTModel) or not _worth_compiling(model):
         return False
@@ -62,14 +63,15 @@ class Steps:
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def attach_or_start(self) -> None:
-        if self.attach():
-            return
         missing = {kind: path for kind, path in self.paths.items() if not path.exists()}
+        if self.attach() or not missing:
+            return
         for kind, path in missing.items():
-            process = library.start_compiling(self.model.config, kind, self.precision, path)
-            if process is None:
+            started = library.start_compiling(self.model.config, kind, self.precision, path)
+            if not isinstance(started, NotStarted):
+                self.processes.append(started)
+            elif started is not NotStarted.ELSEWHERE:
                 return
-            self.processes.append(process)
         log.info("note: compiling the model for this machine, in the background; the next text is written faster")
         self.model.decoder.compiled = self.not_yet
 
@@ -90,12 +92,14 @@ class Steps:
         return True
 
     def not_yet(self, x: States, mask: Mask | None, positions: Positions | None, cache: Cache | None) -> States | None:
-        """In the place of the steps until they are there. A text that has begun is written to its end as it began."""
+        """In the place of the steps until they are there, which is looked up where a text begins. The other texts that
+        are being written go on by them too: they give the same up to rounding, from the same cache."""
         if cache is not None and not cache.length and all(path.exists() for path in self.paths.values()):
             self.attach()
         return None
 
     def wait(self) -> None:
+        """Until the processes of this one have ended; others are not waited for."""
         for process in self.processes:
             process.wait()
         if not self.attached and self.processes:

@@ -5,6 +5,7 @@ A process of its own, so that text is written meanwhile. The result is a shared 
 
 import json
 import sys
+import traceback
 import warnings
 from pathlib import Path
 
@@ -12,8 +13,8 @@ import torch
 from torch import Tensor
 
 from regard.core.config import from_dict
-from regard.core.files import atomic_file
-from regard.decode.one_token.library import FAILED, open_package
+from regard.core.files import atomic_file, write_text
+from regard.decode.one_token.library import FAILED, OUTPUT, open_package
 from regard.decode.one_token.step import BlockStep, example, position_of
 from regard.decode.one_token.streamed import tensors_of
 from regard.models import Model
@@ -63,13 +64,19 @@ def _random_step(config: LeftToRight, layer: int, precision: str) -> BlockStep:
 
 
 def main() -> None:
-    """Whatever goes wrong ends in the file of errors, which then keeps others from trying the same."""
+    """Whatever goes wrong is written into a file, which then keeps others from trying the same; a process that is
+    killed writes none."""
     path, layer, precision, out = sys.argv[1:]
     warnings.simplefilter("ignore")
-    config = from_dict(Model, json.loads(Path(path).read_text(encoding="utf-8")), "model")
-    compile_step(config, int(layer), precision, Path(out))
-    Path(path).unlink()
-    Path(out).with_suffix(FAILED).unlink(missing_ok=True)
+    try:
+        config = from_dict(Model, json.loads(Path(path).read_text(encoding="utf-8")), "model")
+        compile_step(config, int(layer), precision, Path(out))
+    except Exception:
+        write_text(Path(out).with_suffix(FAILED), traceback.format_exc())
+        raise
+    finally:
+        Path(path).unlink(missing_ok=True)
+        Path(out).with_suffix(OUTPUT).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

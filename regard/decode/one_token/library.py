@@ -11,6 +11,7 @@ import platform
 import subprocess
 import sys
 import time
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ from regard.core.system import only_mine
 from regard.core.version import VERSION
 from regard.models.gpt import LeftToRight
 
-A_WHILE = 600.0  # seconds: a process that has not said anything by then has been killed
-FAILED = ".failed"  # ends the name of the file that says why a step could not be compiled
+STALE_AFTER = 600.0  # seconds: a process that has not said anything by then has been killed
+OUTPUT = ".log"  # ends the name of the file that a process writes to while it compiles a step
+FAILED = ".failed"  # ends the name of the file in which it says why it could not
 VARIABLE = "REGARD_CACHE"  # a folder; `off`: nothing is compiled for decoding
 NOT_OF_A_BLOCK = ("layers", "vocab", "dropout", "init", "tied", "embed_scale", "logit_scale", "logit_bias", "bigram")
 
@@ -67,22 +69,29 @@ def open_package(path: Path) -> Any:
     return torch._C._aoti.AOTIModelPackageLoader(str(path), "model", False, 1, -1)
 
 
-def start_compiling(config: LeftToRight, kind: int, precision: str, path: Path) -> "subprocess.Popen[bytes] | None":
-    """A process that makes the file, and goes on when this one ends.
+class NotStarted(Enum):
+    NO_COMPILER = "there is no compiler"
+    FAILED = "it failed before"
+    ELSEWHERE = "another process is at it"
 
-    None where there is no compiler, where another process is at it, or where it was tried before in vain.
-    """
-    failed = path.with_suffix(FAILED)
-    if compiler() is None or (
-        failed.exists() and (failed.stat().st_size or time.time() - failed.stat().st_mtime < A_WHILE)
-    ):
-        return None
+
+def start_compiling(
+    config: LeftToRight, kind: int, precision: str, path: Path
+) -> "subprocess.Popen[bytes] | NotStarted":
+    """A process that makes the file, and goes on when this one ends; or why there is none."""
+    if compiler() is None:
+        return NotStarted.NO_COMPILER
+    if path.with_suffix(FAILED).exists():
+        return NotStarted.FAILED
+    output = path.with_suffix(OUTPUT)
+    if output.exists() and time.time() - output.stat().st_mtime < STALE_AFTER:
+        return NotStarted.ELSEWHERE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     settings = path.with_suffix(".json")
     write_text(settings, json.dumps(to_dict(config)))
     words = [sys.executable, "-m", "regard.decode.one_token.compile", str(settings), str(kind), precision, str(path)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads()), "OMP_WAIT_POLICY": "passive"}
-    with failed.open("wb") as errors:  # removed by the process when it has succeeded
+    with output.open("wb") as file:  # removed by the process when it ends by itself
         return subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, env=environment, start_new_session=True
+            words, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment, start_new_session=True
         )

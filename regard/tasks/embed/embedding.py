@@ -18,6 +18,7 @@ from regard.models import BERT
 from regard.models.bert import BERTModel
 from regard.tasks.base import Run, check_list
 from regard.tasks.run import load_run
+from regard.text import Tokenizer
 
 ROWS = 64  # texts in a batch
 LONGEST = 512  # tokens read of a text, where neither the folder nor the model says
@@ -52,18 +53,28 @@ class Embedder:
         lengths = [self.settings.max_length, self.encoder.encoder.position.max_length]
         return min((length for length in lengths if length is not None), default=LONGEST)
 
-    @torch.inference_mode()
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.run.require_tokenizer("it embeds tokens but no text")
+
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """A row of float32 for each text. Texts of similar length are read together."""
+        """A row of float32 for each text."""
         check_list(texts)
-        tokenizer = self.run.require_tokenizer("it embeds tokens but no text")
+        return self.embed(self.encode(texts, self.max_length))
+
+    def encode(self, texts: Sequence[str], max_length: int) -> list[list[int]]:
+        """The tokens of each text, up to a number of them."""
         texts = [text.lower() for text in texts] if self.settings.lower else texts
-        rows = encode_texts(texts, tokenizer, self.max_length)
+        return encode_texts(texts, self.tokenizer, max_length)
+
+    @torch.inference_mode()
+    def embed(self, rows: Sequence[list[int]]) -> np.ndarray:
+        """A row of float32 for the tokens of each text. Texts of similar length are read together."""
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
         device, vectors = device_of(self.run.model), torch.empty(len(rows), self.width)
         for first in range(0, len(order), ROWS):
             some = order[first : first + ROWS]
-            tokens, valid = (each.to(device) for each in pad([rows[row] for row in some], tokenizer.pad))
+            tokens, valid = (each.to(device) for each in pad([rows[row] for row in some], self.tokenizer.pad))
             pooled = self._pool(self.encoder.read(tokens, valid).float(), valid)
             vectors[some] = (F.normalize(pooled, dim=-1) if self.settings.normalise else pooled).cpu()
         return vectors.numpy()

@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from regard.core.errors import ConfigError, at_least
-from regard.decode import Sampling, TextStream, stream, text_writer
+from regard.decode import Sampling, stream, text_writer
+from regard.decode.text_stream import StoppableText
 from regard.text import Tokenizer
 
 LAID_OUT = 4096  # tokens that memory is laid out for ahead; for more it grows as they come
@@ -45,23 +46,13 @@ def _pieces(
 ) -> Iterator[str]:
     writer = text_writer(model.eval())
     state = writer.init_state(min(len(prompt) + tokens, LAID_OUT))
-    text, pending = TextStream(tokenizer, prompt), ""
-    held_back = max(map(len, stop), default=1) - 1  # what may become a stop text
+    text = StoppableText(tokenizer, prompt, stop)
     start = torch.tensor([prompt], device=writer.device)
     for _, [token] in stream(writer, state, start, tokenizer.end, tokens, sampling.chooser()):
         if token in tokenizer.ends:
             break
-        pending += text.add(token)
-        if (cut := first_stop(pending + text.rest(), stop)) is not None:
-            yield (pending + text.rest())[:cut]
+        if piece := text.add(token):
+            yield piece
+        if text.stopped:
             return
-        complete = len(pending) - held_back
-        if complete > 0:
-            yield pending[:complete]
-            pending = pending[complete:]
-    yield pending + text.rest()
-
-
-def first_stop(text: str, stop: tuple[str, ...]) -> int | None:
-    """Where the first of these texts begins."""
-    return min((text.find(word) for word in stop if word in text), default=None)
+    yield text.rest()

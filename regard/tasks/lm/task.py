@@ -140,7 +140,7 @@ class LanguageModel(Task):
         template = run.extra.get("chat")
         if template is None:
             raise UserError(f"{run.path}: has no chat template, so it continues texts but answers no messages")
-        [tokens] = tokenizer.encode([template.render(messages)])
+        tokens = template.tokens(messages, tokenizer)
         return generate(run.model, tokenizer, tokens, max_tokens, sampling or usual_sampling(run))
 
     def score(self, run: Run, texts: Sequence[str]) -> list[ScoredText]:

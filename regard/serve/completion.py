@@ -1,27 +1,18 @@
-"""A choice: one continuation of a prompt, from its tokens to the text that a client receives.
-
-Text is held back while it may become a stop text or while a character is incomplete.
-"""
+"""A completion: one continuation of a prompt, from its tokens to the text that a client receives."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from regard.decode import Sampling, TextStream
+from regard.decode import Sampling
 from regard.decode.choose import COLD
+from regard.decode.text_stream import StoppableText
 from regard.serve.messages import Finish, Generate, Piece, TokenScore
 from regard.text import Tokenizer
 
-PLAIN = ("repetition_penalty", "presence_penalty", "frequency_penalty")
 
-
-def first_stop(text: str, stop: Sequence[str]) -> int | None:
-    """Where the first of these texts begins."""
-    return min((text.find(word) for word in stop if word in text), default=None)
-
-
-class Choice:
+class Completion:
     def __init__(self, job: Generate, index: int, prompt: list[int], room: int, tokenizer: Tokenizer):
         self.job, self.index, self.prompt, self.tokenizer = job, index, prompt, tokenizer
         self.writing = job.writing
@@ -29,8 +20,7 @@ class Choice:
         self.written: list[int] = []
         self.finish: Finish | None = None
         self.attempts = 0  # at writing it in a batch that failed
-        self._text, self._pending = TextStream(tokenizer, prompt), ""
-        self._held_back = max(map(len, self.writing.stop), default=1) - 1
+        self._text = StoppableText(tokenizer, prompt, self.writing.stop)
         self._scores: list[TokenScore] = []
         self._last_prompt_scores: Tensor | None = None
         self._sent = 0  # tokens
@@ -108,21 +98,14 @@ class Choice:
     def add(self, token: int) -> Piece | None:
         """Go on with this token; gives what became certain by it."""
         if token in self.tokenizer.ends:
-            return self._end("stop", self._pending + self._text.rest())
+            return self._end("stop", self._text.rest())
         self.written.append(token)
-        self._pending += self._text.add(token)
-        stop = self.writing.stop
-        if stop:
-            whole = self._pending + self._text.rest()
-            if (cut := first_stop(whole, stop)) is not None:
-                return self._end("stop", whole[:cut])
+        text = self._text.add(token)
+        if self._text.stopped:
+            return self._end("stop", text)
         if len(self.written) >= self.room:
-            return self._end("length", self._pending + self._text.rest())
-        complete = len(self._pending) - self._held_back
-        if complete <= 0 and not self._scores:
-            return None
-        text, self._pending = self._pending[: max(0, complete)], self._pending[max(0, complete) :]
-        return self._piece(text)
+            return self._end("length", text + self._text.rest())
+        return self._piece(text) if text or self._scores else None
 
     def end_unwritten(self) -> Piece:
         """The end where nothing was to be written."""
