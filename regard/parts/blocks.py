@@ -58,12 +58,12 @@ class Context:
     cache: KVCache | None = None
     memory_cache: KVCache | None = None
 
-    def kept(self, x: Stream) -> Selected:
+    def selected(self, x: Stream) -> Selected:
         """The states that a block passes on: all of them."""
         return x
 
     def self_attention(self, attend: MultiHead, x: Stream) -> Selected:
-        """What the states that are kept find."""
+        """What the selected states find."""
         return attend(x, None, self.mask, self.position, self.positions, self.cache)
 
     def cross_attention(self, cross: MultiHead, x: Stream) -> Stream:
@@ -91,7 +91,7 @@ class Block(BlockParts):
 
 class PreNormBlock(Block):
     def forward(self, x: Stream, context: Context = Context()) -> Selected:
-        x = context.kept(x) + self.attended(self.attend_norm(x), context)
+        x = context.selected(x) + self.attended(self.attend_norm(x), context)
         if self.cross is not None:
             x = x + self.crossed(self.cross, self.cross_norm(x), context)
         return x if self.feed is None else x + self.fed(self.feed, self.feed_norm(x))
@@ -99,7 +99,7 @@ class PreNormBlock(Block):
 
 class PostNormBlock(Block):
     def forward(self, x: Stream, context: Context = Context()) -> Selected:
-        x = self.attend_norm(context.kept(x) + self.attended(x, context))
+        x = self.attend_norm(context.selected(x) + self.attended(x, context))
         if self.cross is not None:
             x = self.cross_norm(x + self.crossed(self.cross, x, context))
         return x if self.feed is None else self.feed_norm(x + self.fed(self.feed, x))

@@ -13,7 +13,7 @@ class ParallelBlock(Block):
     """Every branch reads the same stream, each through its own norm."""
 
     def forward(self, x: Stream, context: Context = Context()) -> Selected:
-        branch, x = self.attended(self.attend_norm(x), context), context.kept(x)
+        branch, x = self.attended(self.attend_norm(x), context), context.selected(x)
         out = x + branch
         if self.cross is not None:
             out = out + self.crossed(self.cross, self.cross_norm(x), context)
@@ -29,8 +29,8 @@ class SharedNormBlock(Block):
 
     def forward(self, x: Stream, context: Context = Context()) -> Selected:
         normed: Stream = self.attend_norm(x)
-        out = context.kept(x) + self.attended(normed, context)
-        normed = context.kept(normed)
+        out = context.selected(x) + self.attended(normed, context)
+        normed = context.selected(normed)
         if self.cross is not None:
             out = out + self.crossed(self.cross, normed, context)
         return out if self.feed is None else out + self.fed(self.feed, normed)
@@ -40,7 +40,7 @@ class BranchNormBlock(Block):
     """The norm stands on what a branch gives, inside the residual connection."""
 
     def forward(self, x: Stream, context: Context = Context()) -> Selected:
-        x = context.kept(x) + self.attend_norm(self.attended(x, context))
+        x = context.selected(x) + self.attend_norm(self.attended(x, context))
         if self.cross is not None:
             x = x + self.cross_norm(self.crossed(self.cross, x, context))
         return x if self.feed is None else x + self.feed_norm(self.fed(self.feed, x))
@@ -56,7 +56,7 @@ class SandwichBlock(Block):
         self.feed_end = nn.Identity() if feed is None else norm.build(width)
 
     def forward(self, x: Stream, context: Context = Context()) -> Selected:
-        x = context.kept(x) + self.attend_end(self.attended(self.attend_norm(x), context))
+        x = context.selected(x) + self.attend_end(self.attended(self.attend_norm(x), context))
         if self.cross is not None:
             x = x + self.cross_end(self.crossed(self.cross, self.cross_norm(x), context))
         return x if self.feed is None else x + self.feed_end(self.fed(self.feed, self.feed_norm(x)))

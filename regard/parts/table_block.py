@@ -17,13 +17,13 @@ class TableContext(Context):
     known: int | None = None  # all attend to the first so many (rows whose target is known), or to the cache
     queries: int | None = None  # only the first so many attend and are passed on (summary tokens of a row)
 
-    def kept(self, x: Stream) -> Selected:
+    def selected(self, x: Stream) -> Selected:
         return x[:, : self.queries]
 
     def self_attention(self, attend: MultiHead, x: Stream) -> Selected:
         everything = None if self.queries is None else x
         keys = everything if self.known is None else x[:, : self.known]
-        return attend(self.kept(x), keys, self.mask, cache=self.cache)
+        return attend(self.selected(x), keys, self.mask, cache=self.cache)
 
 
 def table_block(
