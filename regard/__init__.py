@@ -6,7 +6,9 @@ with regard.listen(run.model) as heard:              # every attention pattern, 
     run(["le 3 mars 2019"])
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from regard.core.imports import uncollected
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from regard.tasks.evaluation import evaluate
     from regard.tasks.plan import Plan
     from regard.tasks.training import train
+    from regard.train import Report
 
 __version__ = VERSION
 __all__ = ["Plan", "__version__", "evaluate", "listen", "load", "train"]
@@ -44,3 +47,23 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Train(ModuleType):
+    """The package `regard.train`, which can be called as the function that trains a plan."""
+
+    def __call__(self, *args: Any, **options: Any) -> "Report":
+        report: Report = import_module(_HOME["train"]).train(*args, **options)
+        return report
+
+
+class _Regard(ModuleType):
+    """Importing `regard.train` makes the package an attribute here, in the place of the function of that name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "train" and type(value) is ModuleType:
+            value.__class__ = _Train
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Regard

@@ -1,6 +1,7 @@
 """How the library is met from outside: its names, what is recorded of a script, and where its messages go."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,15 @@ def test_what_the_package_offers_is_listed():
         assert getattr(library, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'lode'"):
         library.lode  # noqa: B018
+
+
+def test_train_is_a_package_that_can_be_called_and_knows_no_task():
+    assert import_module("regard.train") is library.train
+    assert library.train.Loop is Loop
+    with pytest.raises(TypeError, match="'plan' and 'out'"):
+        library.train()
+    folder = Path(library.train.__file__).parent
+    assert [file.name for file in folder.rglob("*.py") if "regard.tasks" in file.read_text(encoding="utf-8")] == []
 
 
 def test_a_loop_that_keeps_in_memory_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

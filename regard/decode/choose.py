@@ -10,9 +10,9 @@ from torch import Tensor
 from regard.core.errors import ConfigError, UserError
 
 Scores = Float[Tensor, "batch vocab"]
-Choice = Int[Tensor, " batch"]
+NextTokens = Int[Tensor, " batch"]
 COLD = 1e-6  # temperatures below it: scores divided by them leave the range of numbers
-Choose = Callable[[Scores, list[list[int]]], Choice]  # scores, and what each row has so far
+Choose = Callable[[Scores, list[list[int]]], NextTokens]  # scores, and what each row has so far
 
 
 def check_scores(scores: Scores) -> None:
@@ -23,7 +23,7 @@ def check_scores(scores: Scores) -> None:
         )
 
 
-def likeliest(scores: Scores, written: list[list[int]]) -> Choice:
+def likeliest(scores: Scores, written: list[list[int]]) -> NextTokens:
     return scores.argmax(-1)
 
 
@@ -56,7 +56,7 @@ class Sampling:
         generator = torch.Generator()
         generator.manual_seed(self.seed) if self.seed is not None else generator.seed()
 
-        def choose(scores: Scores, written: list[list[int]]) -> Choice:
+        def choose(scores: Scores, written: list[list[int]]) -> NextTokens:
             scores = self._penalised(scores.float(), written)
             if self.temperature < COLD:
                 return scores.argmax(-1)

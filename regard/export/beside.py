@@ -13,7 +13,7 @@ from regard.core.version import VERSION
 from regard.export.base import Subject, settings_of
 from regard.models import BERT, RNN, ClassifierHead, DecoderOnly, MaskedLMHead, RNNClassifier, TokenClassifierHead, ViT
 from regard.models import Transformer as EncoderDecoder
-from regard.tasks.base import Run
+from regard.tasks.base import Run, Task
 from regard.tasks.classify.ngram_model import FLOOR
 from regard.tasks.tag.words import WORD
 from regard.text import MaskFilling, Tokenizer
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from regard.export.graphs import Graph
 
 SETTINGS, SCRIPT, README = "regard.json", "predict.py", "README.md"
-MAX_TOKENS = 256  # written for a text
 
 
 def write_beside(subject: Subject, folder: Path, graphs: "Mapping[str, Graph]") -> None:
@@ -83,7 +82,7 @@ def _describe_text(run: Run, tokenizer: Tokenizer, task: Mapping[str, Any]) -> d
     config = run.config
     tokens = {"start": tokenizer.start, "end": tokenizer.end, "pad": tokenizer.pad}
     labels, length = {"labels": list(task.get("labels", ()))}, {"max_length": task.get("max_length")}
-    written = {"ends": sorted(tokenizer.ends), "max_tokens": MAX_TOKENS}
+    written = {"ends": sorted(tokenizer.ends), "max_tokens": (run.task or Task).max_tokens}
     head = getattr(config, "head", None)
     if isinstance(config, RNN | EncoderDecoder):
         return {"task": "translate", **tokens, **length, **written, **_extraction(run, task)}

@@ -28,7 +28,7 @@ from regard.parts.init import init_weights
 from regard.parts.label_attention import Gate, LabelAttention
 from regard.parts.linear import Linear
 from regard.parts.multihead import width_per_head
-from regard.parts.table_block import table_block
+from regard.parts.table_block import TableContext, table_block
 from regard.parts.trunk import Trunk
 
 DIGITS = 10  # a class is embedded by the digits of its number, so that weights trained on ten classes cover a hundred
@@ -166,7 +166,7 @@ class InContextModel(nn.Module):
         x = torch.cat([self.thinking_rows.expand(x.shape[0], -1, -1), x], 1)
         thinking = len(self.thinking_rows)
         for block in self.rows:
-            x = block(x, context=thinking + context)
+            x = block(x, TableContext(known=thinking + context))
         x = self.norm(x)[:, thinking:]
         keys = self.label_attention.keys(x[:, :context])
         return self._predict(x[:, context:], keys, labels, classes, features.closed[:, context:])
@@ -183,7 +183,7 @@ class InContextModel(nn.Module):
         x = torch.cat([self.thinking_rows.expand(x.shape[0], -1, -1), x + self._label(labels, classes)], 1)
         cache = [KVCache(x.shape[1]) for _ in self.rows]
         for block, buffer in zip(self.rows, cache, strict=True):
-            x = block(x, cache=buffer, context=x.shape[1])
+            x = block(x, TableContext(cache=buffer, known=x.shape[1]))
         keys = self.label_attention.keys(self.norm(x)[:, len(self.thinking_rows) :])
         return Context(column_codes, column_bins, cache, keys, labels, classes)
 
@@ -195,7 +195,7 @@ class InContextModel(nn.Module):
         """Predictions for query rows of the same table."""
         x = self.embed_rows(context, features) + self.query_token
         for block, buffer in zip(self.rows, context.cache, strict=True):
-            x = block(x, cache=buffer, context=0)
+            x = block(x, TableContext(cache=buffer, known=0))
         return self._predict(self.norm(x), context.keys, context.labels, context.classes, features.closed)
 
     def _embed(
@@ -265,11 +265,12 @@ class InContextModel(nn.Module):
 
 def _in_pieces(block: nn.Module, x: Float[Tensor, "row cell width"], queries: int | None) -> Tensor:
     """A cell block, which treats each row by itself, over a few rows at a time: several times faster at prediction."""
+    context = TableContext(queries=queries)
     if torch.is_grad_enabled() or torch.compiler.is_exporting():  # how many pieces depends on the rows
-        whole: Tensor = block(x, queries=queries)
+        whole: Tensor = block(x, context)
         return whole
     pieces = x.split(max(1, CELLS_PER_PIECE // x.shape[1]))
-    return torch.cat([block(piece, queries=queries) for piece in pieces])
+    return torch.cat([block(piece, context) for piece in pieces])
 
 
 def label_features(target: Float[Tensor, "table context"], classes: int) -> Float[Tensor, "table context label"]:

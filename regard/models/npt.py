@@ -15,13 +15,14 @@ from torch import Tensor, nn
 
 from regard.core.errors import ConfigError
 from regard.parts.attention import Attention
+from regard.parts.blocks import Block
 from regard.parts.cache import KVCache
 from regard.parts.cells import CellEmbedding, CellHead
 from regard.parts.dropout import Dropout
 from regard.parts.init import init_weights
 from regard.parts.masks import Padding
 from regard.parts.multihead import MultiHead
-from regard.parts.table_block import TableBlock, table_block
+from regard.parts.table_block import TableContext, table_block
 from regard.parts.trunk import Trunk
 
 CellStates = Float[Tensor, "batch row column width"]
@@ -44,7 +45,7 @@ class NPT(Trunk):
     def build(self) -> "NPTModel":
         return NPTModel(self)
 
-    def row_block(self) -> TableBlock:
+    def row_block(self) -> Block:
         return table_block(self, heads=partial(BetweenRows, columns=len(self.categories)))
 
 
@@ -71,7 +72,7 @@ class NPTModel(nn.Module):
     ) -> list[Tensor]:
         """A prediction for every cell of every column; the values of `masked` cells are not used."""
         mask = None if valid is None else Padding(valid)
-        x = self._blocks(self.drop(self.cells(cells, masked)), lambda layer, x: self.rows[layer](x, mask))
+        x = self._blocks(self.drop(self.cells(cells, masked)), lambda layer, x: self.rows[layer](x, TableContext(mask)))
         return self.head(self.norm(x))
 
     def encode_context(
@@ -93,7 +94,7 @@ class NPTModel(nn.Module):
 
     def _with_cache(self, cells: Tensor, masked: Tensor, cache: Sequence[KVCache], rows: int) -> CellStates:
         def between_rows(layer: int, x: CellStates) -> CellStates:
-            attended: Tensor = self.rows[layer](x, cache=cache[layer], context=rows)
+            attended: Tensor = self.rows[layer](x, TableContext(cache=cache[layer], known=rows))
             return attended
 
         return self._blocks(self.cells(cells, masked), between_rows)

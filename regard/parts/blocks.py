@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from torch import Tensor, nn
 
 from regard.core.modules import RepeatedBlock
-from regard.core.shapes import Memory, States
+from regard.core.shapes import Memory, Selected, States, Stream
 from regard.parts.cache import Cache, KVCache
 from regard.parts.dropout import Dropout
 from regard.parts.embedding_skip import EmbeddingMix
@@ -58,50 +58,55 @@ class Context:
     cache: KVCache | None = None
     memory_cache: KVCache | None = None
 
-    def self_attention(self, attend: MultiHead, x: States) -> States:
+    def selected(self, x: Stream) -> Selected:
+        """The states that a block passes on: all of them."""
+        return x
+
+    def self_attention(self, attend: MultiHead, x: Stream) -> Selected:
+        """What the selected states find."""
         return attend(x, None, self.mask, self.position, self.positions, self.cache)
 
-    def cross_attention(self, cross: MultiHead, x: States) -> States:
+    def cross_attention(self, cross: MultiHead, x: Stream) -> Stream:
         return cross(x, self.memory, self.memory_mask, cache=self.memory_cache)
 
 
 class Block(BlockParts):
     """One signature for every way of wiring a block (`regard.parts.wiring`), and what its branches give."""
 
-    def forward(self, x: States, context: Context = Context()) -> States:
+    def forward(self, x: Stream, context: Context = Context()) -> Selected:
         raise NotImplementedError("abstract: how the branches join the residual stream")
 
-    def attended(self, x: States, context: Context) -> States:
+    def attended(self, x: Stream, context: Context) -> Selected:
         branch: Tensor = self.drop(self.attend_scale(context.self_attention(self.attend, x)))
         return branch
 
-    def crossed(self, cross: MultiHead, x: States, context: Context) -> States:
+    def crossed(self, cross: MultiHead, x: Stream, context: Context) -> Stream:
         branch: Tensor = self.drop(self.cross_scale(context.cross_attention(cross, x)))
         return branch
 
-    def fed(self, feed: nn.Module, x: States) -> States:
+    def fed(self, feed: nn.Module, x: Stream) -> Stream:
         branch: Tensor = self.drop(self.feed_scale(feed(x)))
         return branch
 
 
 class PreNormBlock(Block):
-    def forward(self, x: States, context: Context = Context()) -> States:
-        x = x + self.attended(self.attend_norm(x), context)
+    def forward(self, x: Stream, context: Context = Context()) -> Selected:
+        x = context.selected(x) + self.attended(self.attend_norm(x), context)
         if self.cross is not None:
             x = x + self.crossed(self.cross, self.cross_norm(x), context)
         return x if self.feed is None else x + self.fed(self.feed, self.feed_norm(x))
 
 
 class PostNormBlock(Block):
-    def forward(self, x: States, context: Context = Context()) -> States:
-        x = self.attend_norm(x + self.attended(x, context))
+    def forward(self, x: Stream, context: Context = Context()) -> Selected:
+        x = self.attend_norm(context.selected(x) + self.attended(x, context))
         if self.cross is not None:
             x = self.cross_norm(x + self.crossed(self.cross, x, context))
         return x if self.feed is None else self.feed_norm(x + self.fed(self.feed, x))
 
 
 class NoResidualBlock(Block):
-    def forward(self, x: States, context: Context = Context()) -> States:
+    def forward(self, x: Stream, context: Context = Context()) -> Selected:
         x = self.attended(self.attend_norm(x), context)
         if self.cross is not None:
             x = self.crossed(self.cross, self.cross_norm(x), context)

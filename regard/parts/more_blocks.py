@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import nn
 
-from regard.core.shapes import States
+from regard.core.shapes import Selected, Stream
 from regard.parts.blocks import Block, Context
 from regard.parts.multihead import MultiHead
 
@@ -12,8 +12,9 @@ from regard.parts.multihead import MultiHead
 class ParallelBlock(Block):
     """Every branch reads the same stream, each through its own norm."""
 
-    def forward(self, x: States, context: Context = Context()) -> States:
-        out = x + self.attended(self.attend_norm(x), context)
+    def forward(self, x: Stream, context: Context = Context()) -> Selected:
+        branch, x = self.attended(self.attend_norm(x), context), context.selected(x)
+        out = x + branch
         if self.cross is not None:
             out = out + self.crossed(self.cross, self.cross_norm(x), context)
         return out if self.feed is None else out + self.fed(self.feed, self.feed_norm(x))
@@ -26,9 +27,10 @@ class SharedNormBlock(Block):
         super().__init__(*parts, **named)
         self.cross_norm = self.feed_norm = nn.Identity()
 
-    def forward(self, x: States, context: Context = Context()) -> States:
-        normed: States = self.attend_norm(x)
-        out = x + self.attended(normed, context)
+    def forward(self, x: Stream, context: Context = Context()) -> Selected:
+        normed: Stream = self.attend_norm(x)
+        out = context.selected(x) + self.attended(normed, context)
+        normed = context.selected(normed)
         if self.cross is not None:
             out = out + self.crossed(self.cross, normed, context)
         return out if self.feed is None else out + self.fed(self.feed, normed)
@@ -37,8 +39,8 @@ class SharedNormBlock(Block):
 class BranchNormBlock(Block):
     """The norm stands on what a branch gives, inside the residual connection."""
 
-    def forward(self, x: States, context: Context = Context()) -> States:
-        x = x + self.attend_norm(self.attended(x, context))
+    def forward(self, x: Stream, context: Context = Context()) -> Selected:
+        x = context.selected(x) + self.attend_norm(self.attended(x, context))
         if self.cross is not None:
             x = x + self.cross_norm(self.crossed(self.cross, x, context))
         return x if self.feed is None else x + self.feed_norm(self.fed(self.feed, x))
@@ -53,8 +55,8 @@ class SandwichBlock(Block):
         self.cross_end = nn.Identity() if self.cross is None else norm.build(width)
         self.feed_end = nn.Identity() if feed is None else norm.build(width)
 
-    def forward(self, x: States, context: Context = Context()) -> States:
-        x = x + self.attend_end(self.attended(self.attend_norm(x), context))
+    def forward(self, x: Stream, context: Context = Context()) -> Selected:
+        x = context.selected(x) + self.attend_end(self.attended(self.attend_norm(x), context))
         if self.cross is not None:
             x = x + self.cross_end(self.crossed(self.cross, self.cross_norm(x), context))
         return x if self.feed is None else x + self.feed_end(self.fed(self.feed, self.feed_norm(x)))

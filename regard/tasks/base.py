@@ -102,6 +102,7 @@ class Task(Config, ABC):
     next_command: ClassVar[str]  # what to type once a run is trained; {} is its folder
     named: ClassVar[tuple[str, ...]] = ()  # methods that a run offers under their own name, such as run.translate
     eval_options: ClassVar[tuple[str, ...]] = ()  # the fields of `EvalOptions` that it takes
+    max_tokens: ClassVar[int] = 256  # written for an input, where the caller names no number
     finetune_epochs: ClassVar[float] = 10.0  # at most, of a run that starts from a pre-trained model
     reads_init: ClassVar[bool] = False  # `prepare` itself reads the weights that `init` names
 

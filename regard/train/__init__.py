@@ -1,12 +1,4 @@
-"""Training: one loop for every task.
-
-`regard.train` is this package and, called as `regard.train(plan, out)`, the function that trains a plan.
-"""
-
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+"""Training: one loop for every task. `regard` makes this package callable: `regard.train(plan, out)` trains a plan."""
 
 from regard.core.batches import Batch, Batches, Loss, Objective
 from regard.train.evaluate import Sample, evaluate
@@ -49,14 +41,3 @@ __all__ = [
     "join_ranks",
     "run_as_ranks",
 ]
-
-
-class _Package(ModuleType):
-    """Importing this package replaces the function `train` of `regard` by the package, so the package can be called."""
-
-    def __call__(self, *args: Any, **options: Any) -> Report:
-        report: Report = import_module("regard.tasks.training").train(*args, **options)
-        return report
-
-
-sys.modules[__name__].__class__ = _Package

@@ -1,5 +1,6 @@
 """Every recipe as it comes, exported to ONNX, run by onnxruntime alone: the answers are those of the run."""
 
+import inspect
 import runpy
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 
 import regard
 from regard.decode import Sampling
-from regard.tasks.summarise.choice import Choice
+from regard.tasks.summarise.selector import Selector
 from tests.export.runs import RECIPES, train
 
 TEXTS = ["the cat sat", "it", "the dog <s> rained on the mat and on"]
@@ -28,6 +29,11 @@ def answers(run: Any, recipe: str, inputs: list[Any]) -> list[Any]:
     return run(inputs, **more)
 
 
+def written_by_default(run: Any) -> int:
+    method = {"lm": "generate"}.get(run.task.verb, run.task.verb)
+    return inspect.signature(getattr(type(run.task), method)).parameters["max_tokens"].default
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_onnxruntime_answers_as_the_run_does(recipe, tmp_path):
     run = regard.load(train(recipe, tmp_path))
@@ -41,6 +47,7 @@ def test_onnxruntime_answers_as_the_run_does(recipe, tmp_path):
         [*map(str, sorted((tmp_path / "photos").rglob("*.png")))] if recipe == "image" else INPUTS.get(recipe, TEXTS)
     )
     more = {"max_tokens": 8} if "max_tokens" in script["SETTINGS"] else {}
+    assert not more or script["SETTINGS"]["max_tokens"] == written_by_default(run), "as the run, whose choices it makes"
     assert script["predict"](inputs, **more) == answers(run, recipe, inputs)
     if "probabilities" in script:
         ours = run.label_probabilities(inputs)[1].numpy()
@@ -52,7 +59,7 @@ def test_onnxruntime_answers_as_the_run_does(recipe, tmp_path):
 def test_an_exported_summariser_says_what_the_network_writes_or_a_span(tmp_path):
     run = regard.load(train("summarise", tmp_path))
     texts, answers = ["ein Hund schläft", "zwei", "eine Katze, zwei Hunde"], []
-    for number, choice in enumerate((Choice(), Choice(constant=0.0))):
+    for number, choice in enumerate((Selector(), Selector(constant=0.0))):
         chooses = replace(run, task=replace(run.task, choice=choice))
         regard.export.export(chooses, regard.export.ONNX(), tmp_path / str(number))
         script = runpy.run_path(str(tmp_path / str(number) / "predict.py"))

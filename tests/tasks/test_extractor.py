@@ -10,9 +10,10 @@ from rouge_score.rouge_scorer import RougeScorer
 from regard.core.errors import UserError
 from regard.store import read_metrics
 from regard.tasks import load_run
-from regard.tasks.summarise.choice import EXTRACTOR_ALONE, Choice, fit_choice
+from regard.tasks.summarise.candidates import COMPARED, compared
 from regard.tasks.summarise.extract_fit import fit_extractor, rouge, span_rouge
 from regard.tasks.summarise.extractor import Extract, load_extractor
+from regard.tasks.summarise.selector import EXTRACTOR_ALONE, Selector, fit_selector
 from regard.tasks.summarise.spans import BITS, INSIDE, Document, best_span, length_feature
 from tests.command import regard
 
@@ -38,6 +39,15 @@ def test_spans_are_all_short_runs_of_words_within_a_sentence():
     assert Document.of("a (b").text((0, 0, 2)) == "a (b".rstrip()
     assert Document.of("so, then").text((0, 0, 1)) == "so"
     assert list(Document.of(" \n ").spans(3)) == []
+
+
+def test_no_span_is_empty_once_it_is_trimmed():
+    document = Document.of("a : b , ( c ; . : , ;")
+    for most in (1, 2, 20):
+        assert all(document.text(span) for span in document.spans(most))
+    texts = {document.text(span) for span in document.spans(2)}
+    assert texts == {"a", ": b", "b", "( c", "c", "; .", ".", "a : b , ( c ; ."}
+    assert best_span(": ,", np.zeros(1 << BITS), 0.0, 1) == (": ,", 0.0)
 
 
 def test_labels_are_the_rouge_of_the_field():
@@ -88,13 +98,22 @@ def test_the_network_counts_where_it_helps():
     sure, score = rng.uniform(size=400), rng.uniform(size=400)
     network, extractor = sure + rng.normal(0, 0.1, 400), score + rng.normal(0, 0.1, 400)
     given = [each.tolist() for each in (sure, score, network, extractor)]
-    choice = fit_choice(*given)
-    assert (choice.network_first(*given[:2]) == (sure > score)).mean() > 0.95
-    assert fit_choice(*given[:2], (network - 2).tolist(), given[3]) == EXTRACTOR_ALONE
-    assert fit_choice(*(each[:9] for each in given)) == EXTRACTOR_ALONE, "nine are no evidence"
+    selector = fit_selector(*given)
+    assert (selector.network_first(*given[:2]) == (sure > score)).mean() > 0.95
+    assert fit_selector(*given[:2], (network - 2).tolist(), given[3]) == EXTRACTOR_ALONE
+    assert fit_selector(*(each[:9] for each in given)) == EXTRACTOR_ALONE, "nine are no evidence"
     assert EXTRACTOR_ALONE.never
-    assert not choice.never
-    assert Choice().network_first([0.0], [1.0]).all(), "without an extractor the network decides"
+    assert not selector.never
+    assert Selector().network_first([0.0], [1.0]).all(), "without an extractor the network decides"
+
+
+def test_the_selector_is_fitted_on_a_sample_of_all_documents():
+    """Of a sorted file, the beginning would be documents of one kind."""
+    documents = [(f"{number}", ("text",)) for number in range(1000)]
+    numbers = [int(text) for text, _ in compared(documents)]
+    assert len(set(numbers)) == COMPARED
+    assert 400 < np.mean(numbers) < 600
+    assert compared(documents[:30]) == documents[:30]
 
 
 def test_a_short_training_is_not_behind_the_first_sentence(tmp_path: Path, capsys: pytest.CaptureFixture):

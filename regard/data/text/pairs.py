@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from jaxtyping import Bool, Int
@@ -13,33 +12,11 @@ from regard.data.sampler import Sampler
 from regard.data.trees.conllu import Parse
 from regard.data.trees.tree_positions import TokenTree, pad_trees, token_trees
 from regard.parts.positions import Positions
-from regard.text import Tokenizer, TokenizerConfig
+from regard.text import Tokenizer
 
 Pair = tuple[str, str]
 References = tuple[str, tuple[str, ...]]  # a source and all its reference targets
 TokenPair = tuple[list[int], list[int]]  # tokens of source and target
-
-
-class PairData(Protocol):
-    """What files of pairs and generated pairs have in common. Splits: "train", "valid" and possibly "test"."""
-
-    @property
-    def tokenizer(self) -> TokenizerConfig | None: ...
-
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-
-    @property
-    def has_trees(self) -> bool: ...
-
-    def pairs(self) -> dict[str, list[Pair]]:
-        """The pairs of each split."""
-
-    def references(self) -> dict[str, list[References]]:
-        """The same with all reference targets of each source."""
-
-    def parses(self) -> dict[str, list[Parse]]:
-        """The dependency trees of the sources, for the splits that have them."""
 
 
 @dataclass(frozen=True)

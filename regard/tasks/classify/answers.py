@@ -1,4 +1,4 @@
-"""The scores of the network for each text, texts of similar length together."""
+"""The scores of the network for each text (one at least), texts of similar length together."""
 
 from collections.abc import Sequence
 
@@ -23,8 +23,6 @@ def text_scores(
     max_length: int,
     trees: Sequence[Parse] | None = None,
 ) -> Float[Tensor, "text label"]:
-    if not texts:
-        return torch.empty(0, 0)
     model.eval()
     device = device_of(model)
     rows = encode_texts(texts, tokenizer, max_length)

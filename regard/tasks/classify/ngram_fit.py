@@ -18,7 +18,7 @@ from jaxtyping import Float, Float32, Int64
 from scipy import sparse
 from torch import Tensor
 
-from regard.tasks.classify.ngram_model import Features, NgramModel, Ngrams, floored
+from regard.tasks.classify.ngram_model import Features, NgramModel, Ngrams
 
 PENALTIES = (1.0, 4.0, 16.0, 64.0)  # C of scikit-learn: the inverse of the ridge penalty
 MIN_TEXTS = (1, 2)  # texts that an n-gram must occur in
@@ -35,8 +35,8 @@ Labels = Int64[np.ndarray, " _"]
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What cross-validation chose."""
+class Hyperparameters:
+    """What cross-validation chose, and the calibration on held-out texts."""
 
     min_texts: int
     bayes: float
@@ -48,8 +48,7 @@ class Choice:
 @dataclass(frozen=True)
 class Fitted:
     model: NgramModel
-    choice: Choice
-    unseen: Float[Tensor, "text label"]  # log-probabilities of the training texts by models that have not seen them
+    hyperparameters: Hyperparameters
 
 
 def fit_ngrams(texts: Sequence[str], labels: Labels, count: int, settings: Ngrams) -> Fitted:
@@ -57,7 +56,7 @@ def fit_ngrams(texts: Sequence[str], labels: Labels, count: int, settings: Ngram
     counts = _count(texts, settings)
     known = _learned_from(texts, labels, counts, count)
     some, truth = counts[known], labels[known]
-    groups = np.unique(np.array(texts, dtype=object)[known].astype(str), return_inverse=True)[1]
+    groups = groups_of([texts[row] for row in known])
     chosen = _choose(some, truth, groups, settings, count)
     weights = features_of(some, chosen.min_texts, settings, count).weights(some)
     scores = torch.empty(len(known), count)
@@ -65,18 +64,25 @@ def fit_ngrams(texts: Sequence[str], labels: Labels, count: int, settings: Ngram
         weight, bias = _logistic(weights[train], truth[train], count, chosen)
         scores[rest] = torch.from_numpy(weights[rest] @ weight + bias).float()
     scale, shift = calibrate(scores, torch.from_numpy(truth))
-    choice = replace(chosen, scale=scale, shift=tuple(shift.tolist()))
-    model = _fit(some, truth, count, settings, choice)
-    unseen = model.of_counts(counts)
-    unseen[torch.from_numpy(known)] = floored(scale * scores + shift)
-    return Fitted(model, choice, unseen)
+    calibrated = replace(chosen, scale=scale, shift=tuple(shift.tolist()))
+    return Fitted(_fit(some, truth, count, settings, calibrated), calibrated)
 
 
-def refit_ngrams(texts: Sequence[str], labels: Labels, count: int, settings: Ngrams, choice: Choice) -> NgramModel:
+def refit_ngrams(
+    texts: Sequence[str], labels: Labels, count: int, settings: Ngrams, chosen: Hyperparameters
+) -> NgramModel:
     """The model of more texts, with what cross-validation chose before."""
     counts = _count(texts, settings)
     known = _learned_from(texts, labels, counts, count)
-    return _fit(counts[known], labels[known], count, settings, choice)
+    return _fit(counts[known], labels[known], count, settings, chosen)
+
+
+def groups_of(texts: Sequence[str]) -> Labels:
+    """A number for each text, the same for texts that repeat.
+
+    The texts stay objects: an array of strings would pad each to the longest, at four bytes a character.
+    """
+    return np.unique(np.array(texts, dtype=object), return_inverse=True)[1]
 
 
 def _count(texts: Sequence[str], settings: Ngrams) -> sparse.csr_array:
@@ -84,11 +90,11 @@ def _count(texts: Sequence[str], settings: Ngrams) -> sparse.csr_array:
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
-def _fit(counts: sparse.csr_array, labels: Labels, count: int, settings: Ngrams, choice: Choice) -> NgramModel:
-    features = features_of(counts, choice.min_texts, settings, count)
-    weight, bias = _logistic(features.weights(counts), labels, count, choice)
-    bias = choice.scale * bias + np.array(choice.shift, np.float32)
-    return NgramModel(settings, features, (choice.scale * weight).astype(np.float32), bias.astype(np.float32))
+def _fit(counts: sparse.csr_array, labels: Labels, count: int, settings: Ngrams, chosen: Hyperparameters) -> NgramModel:
+    features = features_of(counts, chosen.min_texts, settings, count)
+    weight, bias = _logistic(features.weights(counts), labels, count, chosen)
+    bias = chosen.scale * bias + np.array(chosen.shift, np.float32)
+    return NgramModel(settings, features, (chosen.scale * weight).astype(np.float32), bias.astype(np.float32))
 
 
 def features_of(counts: sparse.csr_array, min_texts: int, settings: Ngrams, count: int) -> Features:
@@ -132,7 +138,7 @@ def _learned_from(texts: Sequence[str], labels: Labels, counts: sparse.csr_array
     return np.sort(order[enough])
 
 
-def _choose(counts: sparse.csr_array, labels: Labels, groups: Labels, settings: Ngrams, count: int) -> Choice:
+def _choose(counts: sparse.csr_array, labels: Labels, groups: Labels, settings: Ngrams, count: int) -> Hyperparameters:
     """The setting whose calibrated predictions of held-out texts are most probable."""
     rows = np.random.default_rng(1).permutation(len(labels))[:MAX_CHOICE]
     counts, labels, groups = counts[rows], labels[rows], groups[rows]
@@ -151,7 +157,7 @@ def _choose(counts: sparse.csr_array, labels: Labels, groups: Labels, settings: 
                 scale, shift = calibrate(some, truth)
                 losses[min_texts, bayes, penalty] = F.cross_entropy(scale * some + shift, truth).item()
     best = min(losses, key=lambda setting: losses[setting]) if losses else (1, 0.0, PENALTIES[0])
-    return Choice(*best)
+    return Hyperparameters(*best)
 
 
 def _folds(labels: Labels, groups: Labels, folds: int) -> Iterator[tuple[Labels, Labels]]:
@@ -176,8 +182,10 @@ def log_odds(weights: sparse.csr_array, labels: Labels, count: int) -> Float32[n
     return np.sqrt(squares / count).astype(np.float32)
 
 
-def _logistic(weights: sparse.csr_array, labels: Labels, count: int, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
-    [solution] = _path(weights, labels, count, choice.bayes, (choice.penalty,))
+def _logistic(
+    weights: sparse.csr_array, labels: Labels, count: int, chosen: Hyperparameters
+) -> tuple[np.ndarray, np.ndarray]:
+    [solution] = _path(weights, labels, count, chosen.bayes, (chosen.penalty,))
     return solution
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.data.text.files import Row
-from regard.tasks.classify.ngram_fit import Choice, Labels, fit_ngrams, refit_ngrams
+from regard.tasks.classify.ngram_fit import Hyperparameters, Labels, fit_ngrams, refit_ngrams
 from regard.tasks.classify.ngram_model import Ngrams
 
 
@@ -14,20 +14,20 @@ class NgramPart:
     def __init__(self, settings: Ngrams | None, labels: Sequence[str], train: Sequence[Row], more: Sequence[Row]):
         """`more` are validation texts that were held out of the training files; without settings nothing is fitted."""
         self.settings, self.labels, self.train, self.more = settings, labels, train, more
-        self.choice: Choice | None = None
+        self.hyperparameters: Hyperparameters | None = None
 
     def fit(self, path: Path) -> None:
         """Fit on the training texts and save."""
         if self.settings is not None:
             fitted = fit_ngrams(*self._texts_and_labels(self.train), len(self.labels), self.settings)
-            self.choice = fitted.choice
+            self.hyperparameters = fitted.hyperparameters
             fitted.model.save(path)
 
     def refit(self, path: Path) -> None:
         """Fit on all texts, with what cross-validation chose before."""
-        if self.settings is not None and self.choice is not None and self.more:
+        if self.settings is not None and self.hyperparameters is not None and self.more:
             texts, labels = self._texts_and_labels([*self.train, *self.more])
-            refit_ngrams(texts, labels, len(self.labels), self.settings, self.choice).save(path)
+            refit_ngrams(texts, labels, len(self.labels), self.settings, self.hyperparameters).save(path)
 
     def _texts_and_labels(self, rows: Sequence[Row]) -> tuple[list[str], Labels]:
         numbers = {label: number for number, label in enumerate(self.labels)}

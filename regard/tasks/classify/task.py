@@ -127,7 +127,8 @@ class Classify(Task):
         data, training, (train, valid) = plan.data, plan.training, rows
         texts = _texts(train) + (read_texts(data.unlabelled) if data.unlabelled else [])
         tokenizer = existing_tokenizer(workspace) or train_tokenizer(data.tokenizer, texts)
-        task = replace(self, labels=self.labels or labels_of(train), max_length=data.max_length, mixture=Mixture())
+        task = replace(self, labels=self.labels or labels_of(train), max_length=data.max_length)
+        task = replace(task, mixture=Mixture())  # until it is fitted: both count, so that both are asked
         encoded = [encode_rows(part, task.labels, tokenizer, data.max_length) for part in rows]
         token_trees = [
             encode_trees(_texts(part), parses, tokenizer, data.max_length)
@@ -193,13 +194,17 @@ class Classify(Task):
         ]
 
     def _both_scores(self, run: Run, texts: Sequence[str], trees: Trees | None) -> tuple[Tensor, Tensor | None]:
-        """The scores of the network, and those of the n-gram model."""
+        """The scores of the network, and those of the n-gram model; one that counts for nothing is not asked."""
         parses = trees_of(run, texts, trees)
         tokenizer = run.require_tokenizer("it classifies tokens but no text")
-        return text_scores(run.model, tokenizer, texts, self.max_length, parses), self._ngram_scores(run, texts)
+        network = torch.zeros(len(texts), len(self.labels))
+        if texts and self.mixture.network:
+            network = text_scores(run.model, tokenizer, texts, self.max_length, parses)
+        return network, self._ngram_scores(run, texts)
 
     def _ngram_scores(self, run: Run, texts: Sequence[str]) -> Tensor | None:
-        scores: Tensor | None = None if self.ngrams is None else run.extra["ngrams"].log_probabilities(texts)
+        counts = self.ngrams is not None and self.mixture.ngrams
+        scores: Tensor | None = run.extra["ngrams"].log_probabilities(texts) if counts else None
         return scores
 
     def read_extra(self, path: Path) -> Mapping[str, Any]:
@@ -226,7 +231,7 @@ class Classify(Task):
             lambda scores: self.mixture.mix(scores, ngrams).softmax(-1),
             tree,
         )
-        if ngrams is None:
+        if self.ngrams is None:
             return recording
         weights = f"{self.mixture.network:g} and {self.mixture.ngrams:g}"
         note = f"the network, whose attention is shown, and the n-gram model count with the weights {weights}"

@@ -49,6 +49,7 @@ class LanguageModel(Task):
     verb: ClassVar[str] = "lm"
     next_command: ClassVar[str] = 'regard generate {} --prompt "…"'
     named: ClassVar[tuple[str, ...]] = ("generate", "chat", "score")
+    max_tokens: ClassVar[int] = MAX_TOKENS
     eval_options: ClassVar[tuple[str, ...]] = ("columns",)
 
     def __post_init__(self) -> None:

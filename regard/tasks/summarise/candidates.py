@@ -9,12 +9,12 @@ from regard.decode import Beam
 from regard.tasks.base import Run
 from regard.tasks.seq2seq.loss import score_targets
 from regard.tasks.seq2seq.writing import write_targets
-from regard.tasks.summarise.choice import Choice, fit_choice
 from regard.tasks.summarise.extract_fit import rouge
 from regard.tasks.summarise.extractor import Extracted
+from regard.tasks.summarise.selector import Selector, fit_selector
 from regard.text import Tokenizer
 
-COMPARED = 200  # validation documents that the choice is fitted on
+COMPARED = 200  # validation documents that the selector is fitted on
 
 
 def written(run: Run, texts: Sequence[str], max_tokens: int, max_length: int, beam: Beam | None = None) -> list[str]:
@@ -28,23 +28,34 @@ def extracted(run: Run, texts: Sequence[str]) -> list[Extracted]:
 
 
 def chosen(
-    run: Run, texts: Sequence[str], network: Sequence[str], spans: Sequence[Extracted], choice: Choice, max_length: int
+    run: Run,
+    texts: Sequence[str],
+    network: Sequence[str],
+    spans: Sequence[Extracted],
+    selector: Selector,
+    max_length: int,
 ) -> list[str]:
     """The better summary of each document."""
-    first = choice.network_first(probabilities(run, texts, network, max_length), [span.score for span in spans])
+    first = selector.network_first(probabilities(run, texts, network, max_length), [span.score for span in spans])
     return [text if better else span.text for text, span, better in zip(network, spans, first, strict=True)]
 
 
-def choice_for(run: Run, documents: Sequence[References], max_tokens: int, max_length: int) -> Choice:
-    some = documents[:COMPARED]
+def selector_for(run: Run, documents: Sequence[References], max_tokens: int, max_length: int) -> Selector:
+    some = compared(documents)
     texts = [source for source, _ in some]
     network, spans = written(run, texts, max_tokens, max_length), extracted(run, texts)
-    return fit_choice(
+    return fit_selector(
         probabilities(run, texts, network, max_length),
         [span.score for span in spans],
         [rouge(text, targets) for text, (_, targets) in zip(network, some, strict=True)],
         [rouge(span.text, targets) for span, (_, targets) in zip(spans, some, strict=True)],
     )
+
+
+def compared(documents: Sequence[References]) -> list[References]:
+    """A random part of many documents: files are often sorted, so that their beginning is not like the rest."""
+    rows = np.random.default_rng(0).permutation(len(documents))[:COMPARED]
+    return [documents[row] for row in np.sort(rows)]
 
 
 def probabilities(run: Run, texts: Sequence[str], summaries: Sequence[str], max_length: int) -> list[float]:

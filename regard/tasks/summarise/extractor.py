@@ -1,6 +1,6 @@
 """The extractor: the span of a document that is the best summary of it, as far as a linear model can tell.
 
-It is what a summariser says where its network is not likely to say it better; fitted in seconds, it learns from a few
+Used when the network is not expected to do better. Fitted in seconds, it learns from a few
 hundred documents which sentences matter, and which of their words.
 """
 

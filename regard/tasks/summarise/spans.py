@@ -17,7 +17,8 @@ SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 SENTENCES = 30  # of a document that are read
 STARTS = 12  # words of a sentence that a span can begin with; later ones only after a punctuation mark
 INSIDE = 0.3  # value of the feature of a word inside; others count one
-OPEN, CLOSED = ",;:(", "([–—-"  # signs that a span can begin after, or at
+PAUSES = ",;:("  # signs that a span can begin after, and that it does not end with
+OPENINGS = "([–—-"  # signs that a span can begin with
 
 Span = tuple[int, int, int]  # sentence, first word, word after the last
 
@@ -38,13 +39,15 @@ class Document:
         return cls(sentences, [[word.casefold() for word in sentence] for sentence in sentences])
 
     def spans(self, max_words: int) -> Iterator[Span]:
-        """Every span of at most `max_words` words, and every sentence."""
+        """Every span of at most `max_words` words, and every sentence; none that has pauses only, and so no text."""
         for number, sentence in enumerate(self.sentences):
             size = len(sentence)
             for first in range(size):
-                if first < STARTS or sentence[first - 1][-1] in OPEN or sentence[first][0] in CLOSED:
-                    yield from ((number, first, last) for last in range(first + 1, min(size, first + max_words) + 1))
-            if size > max_words:
+                if first < STARTS or sentence[first - 1][-1] in PAUSES or sentence[first][0] in OPENINGS:
+                    end = min(size, first + max_words)
+                    word = next((place for place in range(first, end) if sentence[place].strip(PAUSES)), end)
+                    yield from ((number, first, last) for last in range(word + 1, end + 1))
+            if size > max_words and any(word.strip(PAUSES) for word in sentence):
                 yield number, 0, size
 
     def scores(self, weight: np.ndarray, spans: Sequence[Span]) -> np.ndarray:
@@ -66,8 +69,7 @@ class Document:
 
     def text(self, span: Span) -> str:
         number, first, last = span
-        text = " ".join(self.sentences[number][first:last])
-        return text if text.count("(") <= text.count(")") and text[-1] not in OPEN else text.rstrip(OPEN + " ")
+        return " ".join(self.sentences[number][first:last]).rstrip(PAUSES + " ")
 
     def start(self, number: int, first: int) -> list[int]:
         """Features of a span that begins here."""

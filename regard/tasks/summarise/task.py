@@ -27,10 +27,10 @@ from regard.tasks.seq2seq.prepare import PairTexts, prepare_pairs, reads_source
 from regard.tasks.seq2seq.recording import record_pair
 from regard.tasks.seq2seq.scores import rouge_protocol, summary_scores
 from regard.tasks.summarise.baseline import first_words, lead_baseline, mean_length
-from regard.tasks.summarise.candidates import choice_for, chosen, extracted, written
-from regard.tasks.summarise.choice import EXTRACTOR_ALONE, Choice
+from regard.tasks.summarise.candidates import chosen, extracted, selector_for, written
 from regard.tasks.summarise.extract_fit import fit_extractor
 from regard.tasks.summarise.extractor import Extract, load_extractor
+from regard.tasks.summarise.selector import EXTRACTOR_ALONE, Selector
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +42,13 @@ class Summarise(Task):
     max_length: int = 200  # tokens read of a document, in training and in use
     label_smoothing: float = 0.1  # probability spread over all tokens (Szegedy et al., 2016)
     extract: Extract | None = None  # spans of the document as summaries beside the network's; None: the network alone
-    choice: Choice = Choice()  # between the two; fitted on the validation documents when training ends
+    choice: Selector = Selector()  # between the two; fitted on the validation documents when training ends
 
     data: ClassVar[tuple[type, ...]] = (PairFiles,)
     verb: ClassVar[str] = "summarise"
     next_command: ClassVar[str] = "regard summarise {} < DOCUMENTS.txt"
     named: ClassVar[tuple[str, ...]] = ("summarise", "count_truncated")
+    max_tokens: ClassVar[int] = MAX_TOKENS
     eval_options: ClassVar[tuple[str, ...]] = ("max_tokens", "beam", "columns")
 
     def __post_init__(self) -> None:
@@ -80,7 +81,7 @@ class Summarise(Task):
         def choose(run: Run) -> Summarise:
             if self.extract is None:
                 return self
-            return replace(self, choice=choice_for(run, documents["valid"], MAX_TOKENS, self.max_length))
+            return replace(self, choice=selector_for(run, documents["valid"], MAX_TOKENS, self.max_length))
 
         # A run that is stopped before it has been measured says what the extractor finds.
         task = self if self.extract is None else replace(self, choice=EXTRACTOR_ALONE)

@@ -44,6 +44,7 @@ class Translate(Task):
     verb: ClassVar[str] = "translate"
     next_command: ClassVar[str] = "regard translate {} < LINES.txt"
     named: ClassVar[tuple[str, ...]] = ("translate", "translations", "score", "align")
+    max_tokens: ClassVar[int] = MAX_TOKENS
     eval_options: ClassVar[tuple[str, ...]] = ("max_tokens", "beam", "trees", "columns")
 
     def __post_init__(self) -> None:

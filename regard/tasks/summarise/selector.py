@@ -1,4 +1,4 @@
-"""Which of two summaries of a document is said: that of the network, or the span of the extractor.
+"""Select the network's or the extractor's summary of each document.
 
 Both are given the ROUGE-L that is to be expected of them: that of the network follows from how probable it finds its
 summary, that of the span from the extractor's score, by a regression on validation documents. The network counts only
@@ -16,7 +16,7 @@ MIN_DOCUMENTS = 20  # validation documents that anything is fitted on
 
 
 @dataclass(frozen=True)
-class Choice(Config):
+class Selector(Config):
     """The network's summary where constant + network * (probability of a token) > extractor * (score of the span)."""
 
     constant: float = 1.0
@@ -25,7 +25,7 @@ class Choice(Config):
 
     @property
     def never(self) -> bool:
-        """Whether no summary of the network can be said."""
+        """Whether it takes the extractor's summary of every document."""
         return self.constant <= 0 and not self.network and not self.extractor
 
     def network_first(self, probabilities: Sequence[float], scores: Sequence[float]) -> np.ndarray:
@@ -34,20 +34,20 @@ class Choice(Config):
         return np.asarray(expected > self.extractor * np.asarray(scores))
 
 
-EXTRACTOR_ALONE = Choice(constant=0.0)
+EXTRACTOR_ALONE = Selector(constant=0.0)
 
 
-def fit_choice(
+def fit_selector(
     probabilities: Sequence[float], scores: Sequence[float], network: Sequence[float], extractor: Sequence[float]
-) -> Choice:
-    """The choice for documents where the summaries of the two have these values of ROUGE-L."""
+) -> Selector:
+    """The selector for documents where the summaries of the two have these values of ROUGE-L."""
     if len(network) < MIN_DOCUMENTS:
         return EXTRACTOR_ALONE
     of_network, of_extractor = _line(probabilities, network), _line(scores, extractor)
-    choice = Choice(round(of_network[0] - of_extractor[0], 4), round(of_network[1], 4), round(of_extractor[1], 4))
-    first = choice.network_first(probabilities, scores)
+    selector = Selector(round(of_network[0] - of_extractor[0], 4), round(of_network[1], 4), round(of_extractor[1], 4))
+    first = selector.network_first(probabilities, scores)
     gain = np.where(first, np.asarray(network) - np.asarray(extractor), 0.0)
-    return choice if gain.mean() > gain.std() / len(gain) ** 0.5 else EXTRACTOR_ALONE
+    return selector if gain.mean() > gain.std() / len(gain) ** 0.5 else EXTRACTOR_ALONE
 
 
 def _line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
