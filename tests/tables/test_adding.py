@@ -169,7 +169,7 @@ def test_rows_that_cannot_be_added_change_nothing(change: Any, target: Any, mess
 def run(tmp_path: Path, capsys: pytest.CaptureFixture) -> Path:
     frame = some_rows(60, 0)
     frame.assign(price=number(frame), rent=number(frame) / 10).to_csv(tmp_path / "houses.csv", index=False)
-    options = ("--target", "price", "--ignore", "rent", "--mode", "in_context")
+    options = ("--target", "price", "--ignore", "rent", "--mode", "in_context", "--time", "sold")
     assert command("fit", tmp_path / "houses.csv", *options, "--out", tmp_path / "run") == 0
     capsys.readouterr()
     return tmp_path / "run"
@@ -189,6 +189,7 @@ def test_rows_are_added_to_a_run(run: Path, tmp_path: Path, capsys: pytest.Captu
     (added,) = read_config(run)["added"]
     assert (added["rows"], added["first_row"], set(added["before"])) == (30, 60, {"rmse", "mae", "r2"})
     assert read_config(run)["scores"]  # of the fit, which stay
+    assert read_config(run)["split"] == "--time sold"  # the report warns that rows are held out otherwise
     assert command("show", run) == 0
     assert "added: 30 rows of" in capsys.readouterr().out
     assert command("fit", "--add", tmp_path / "more.csv", "--out", run) == 0
