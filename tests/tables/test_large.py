@@ -28,7 +28,7 @@ def mixed_table(rows: int) -> pd.DataFrame:
 
 
 def fitted(classes: int, mode: str = "auto", time_limit: float = 0.6) -> NPTClassifier | NPTRegressor:
-    frame = mixed_table(150)
+    frame = mixed_table(300)
     score = frame["x"].fillna(0) + (frame["c"] == "b")
     settings = {"mode": mode, "time_limit": time_limit, "members": 1, "random_state": 0}
     if classes:
