@@ -93,6 +93,6 @@ def _keep_classes(table: EncodedTable, held: Bool[Tensor, " distinct"], same: In
     if not table.classes:
         return
     target = table.target.long()
-    kept = torch.bincount(target[~held[same]], minlength=table.classes)
-    for number in (kept == 0).nonzero()[:, 0].tolist():
+    remaining = torch.bincount(target[~held[same]], minlength=table.classes)
+    for number in (remaining == 0).nonzero()[:, 0].tolist():
         held[same[target == number][:1]] = False

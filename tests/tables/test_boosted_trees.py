@@ -93,13 +93,13 @@ def test_row_weights_are_those_of_each_tree_alone_within_a_bound(kept: int, monk
         expected += same / same.sum(1, keepdim=True).clamp(min=1)
     walked, leaves = list[int](), Trees.leaves
 
-    def counted(self: Trees, cells: torch.Tensor) -> torch.Tensor:
-        walked.append(len(cells) * self.roots.numel())
-        return leaves(self, cells)
+    def counted(self: Trees, cells: torch.Tensor, roots: torch.Tensor) -> torch.Tensor:
+        walked.append(len(cells) * roots.numel())
+        return leaves(self, cells, roots)
 
     monkeypatch.setattr(Trees, "leaves", counted)
     monkeypatch.setattr(boosted_trees, "MAX_LEAVES", 5000)
-    monkeypatch.setattr(boosted_trees, "MAX_KEPT_LEAVES", kept)
+    monkeypatch.setattr(boosted_trees, "MAX_CACHED_LEAVES", kept)
     for _ in range(2):
         torch.testing.assert_close(predictor.row_weights(queries), expected / expected.sum(1, keepdim=True))
     assert max(walked) <= 5000
@@ -119,5 +119,8 @@ def test_a_class_without_rows_has_an_output_of_its_own(missing: tuple[int, ...])
     expected = np.zeros((200, 4))
     expected[:, model.classes_.astype(int)] = model.predict_proba(held_out.values.double().numpy())
     np.testing.assert_allclose(predicted.double().numpy(), expected, atol=4e-4)
+    one = some.take(some.target == 2 if 2 not in missing else some.target == 1)
+    trees, means, rest = grow_trees(one, one, 0.01, seed=0)
+    assert (BoostedTreesPredictor(trees, means, rest, one).predict(one.values)[:, int(one.target[0])] > 0.99).all()
     trees, *_ = grow_trees(some, held_out, 0.01, seed=0)
     assert trees.roots.shape[1] == len(trees.baseline) == 4

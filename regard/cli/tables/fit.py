@@ -80,8 +80,8 @@ def fit(
         Print one JSON object: columns, scores, thresholds, notes; with --add what was added and the scores of that.
     """
     if add is not None:
-        given = (tables, target, kinds, ignore, weights, time, group, query, cost, overwrite)
-        if any(given) or (task, mode, time_limit, seed) != ("auto", "auto", 60.0, 0):
+        others = (tables, target, kinds, ignore, weights, time, group, query, cost, overwrite)
+        if any(others) or (task, mode, time_limit, seed) != ("auto", "auto", 60.0, 0):
             raise ConfigError(
                 "--add: goes with --out and --json alone; table, target and settings are those of the run"
             )

@@ -43,8 +43,8 @@ class KnownRows:
         """The row that has exactly these cells, if there is just one: it is excluded from its own evidence."""
         places = self.columns.identity_positions()
         equal = np.isclose(self.cells[:, places], query.numpy()[places], rtol=SAME, atol=0, equal_nan=True).all(1)
-        found = equal.nonzero()[0]
-        return int(found[0]) if len(found) == 1 else None
+        rows = equal.nonzero()[0]
+        return int(rows[0]) if len(rows) == 1 else None
 
     def weights(self, repeated: Float[Tensor, " repeated"], own: int | None) -> Float[Tensor, " row"]:
         """The weight of each row, given that of each repetition; the query's own row has none."""

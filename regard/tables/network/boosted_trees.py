@@ -7,7 +7,7 @@ of trees in which it is in the leaf of the query row, each leaf divided among it
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ MAX_ROUNDS = 1000
 PATIENCE = 2  # evaluations without a gain
 ABSENT = -30.0  # baseline of a class that no row has: a probability of nearly nothing
 MAX_LEAVES = 2**22  # leaves of rows that are computed at once, which bounds memory
-MAX_KEPT_LEAVES = 2**26  # of the training rows: a quarter of a gigabyte
+MAX_CACHED_LEAVES = 2**26  # of the training rows: a quarter of a gigabyte
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,11 @@ class Trees:
     roots: Int[Tensor, "round output"]
     baseline: Float[Tensor, " output"]
 
-    def leaves(self, cells: Float[Tensor, "row column"]) -> Int[Tensor, "row tree"]:
-        """The leaf of each row in each tree."""
-        node = self.roots.flatten().expand(len(cells), -1)
+    def leaves(
+        self, cells: Float[Tensor, "row column"], roots: Int[Tensor, " tree"] | None = None
+    ) -> Int[Tensor, "row tree"]:
+        """The leaf of each row in each tree, or in those with these roots."""
+        node = (self.roots.flatten() if roots is None else roots).expand(len(cells), -1)
         while True:
             cell = cells.gather(1, self.column[node])
             goes_left = torch.where(cell.isnan(), self.missing_left[node], cell <= self.threshold[node])
@@ -88,6 +90,8 @@ def _outputs(model: Any, classes: int) -> tuple[list[int], np.ndarray]:
     known = model.classes_.astype(int).tolist()
     present, baseline = known[-len(fitted) :], np.full(classes, ABSENT)
     baseline[known] = 0.0
+    if len(known) == 1:  # its tree would be that of a second class
+        return [-1], baseline
     baseline[present] = fitted
     return present, baseline
 
@@ -119,7 +123,7 @@ class BoostedTreesPredictor:
     def __init__(self, trees: Trees, levels: LevelMeans, residuals: Float[Tensor, " quantile"], table: EncodedTable):
         self.trees, self.levels, self.table = trees, levels, table
         self.residuals = residuals  # quantiles of truth minus prediction; empty for classes
-        self._leaves: Sequence[tuple[Trees, Tensor]] | None = None
+        self._leaves: Sequence[tuple[Tensor, Tensor]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves of the training rows can be computed again."""
@@ -141,8 +145,8 @@ class BoostedTreesPredictor:
         cells, queries = self.levels.encode(values), torch.arange(len(values))[:, None]
         weights = torch.zeros(len(self.table.values), len(values))
         place_of = torch.zeros(len(self.trees.left), dtype=torch.int32)
-        for trees, known in self._table_leaves():
-            leaves, place = trees.leaves(cells).unique(return_inverse=True)
+        for roots, known in self._table_leaves():
+            leaves, place = self.trees.leaves(cells, roots).unique(return_inverse=True)
             place_of.zero_()[leaves] = torch.arange(1, len(leaves) + 1, dtype=torch.int32)
             places = place_of[known]  # 0: in the leaf of no query row
             counts = torch.bincount(places.flatten(), minlength=len(leaves) + 1).clamp(min=1)
@@ -151,14 +155,16 @@ class BoostedTreesPredictor:
             weights += F.embedding_bag(places, share, mode="sum")
         return weights.T / weights.sum(0)[:, None].clamp(min=1e-12)
 
-    def _table_leaves(self) -> Iterator[tuple[Trees, Int[Tensor, "row tree"]]]:
-        """The leaf of each training row in some trees at a time; kept for the next call if they are not too many."""
+    def _table_leaves(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """The roots of some trees at a time, and the leaf of each training row in these.
+
+        They are kept for the next call if they are not too many.
+        """
         if self._leaves is None:
             cells, roots = self.levels.encode(self.table.values), self.trees.roots.flatten()
             parts = roots.split(max(1, MAX_LEAVES // len(cells)))
-            some = (replace(self.trees, roots=part[None]) for part in parts)
-            walked = ((trees, trees.leaves(cells).int()) for trees in some)
-            if len(cells) * len(roots) > MAX_KEPT_LEAVES:
+            walked = ((part, self.trees.leaves(cells, part).int()) for part in parts)
+            if len(cells) * len(roots) > MAX_CACHED_LEAVES:
                 yield from walked
                 return
             self._leaves = list(walked)
