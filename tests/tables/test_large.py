@@ -8,13 +8,15 @@ import pytest
 
 import regard
 from regard.core.errors import UserError
-from regard.tables import NPTClassifier, NPTRegressor, large, modes
+from regard.tables import NPTClassifier, NPTRegressor, folds, large, modes
 
 
 @pytest.fixture(autouse=True)
 def _every_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables are fitted as large ones, and every predictor has a weight."""
     monkeypatch.setattr(modes, "LARGE", 0)
+    for module in (folds, large):
+        monkeypatch.setattr(module, "MIN_HELD_OUT", 4)
     monkeypatch.setattr(large, "best_weights", lambda predictions, _: [1 / len(predictions)] * len(predictions))
 
 
@@ -28,7 +30,7 @@ def mixed_table(rows: int) -> pd.DataFrame:
 
 
 def fitted(classes: int, mode: str = "auto", time_limit: float = 0.6) -> NPTClassifier | NPTRegressor:
-    frame = mixed_table(300)
+    frame = mixed_table(150)
     score = frame["x"].fillna(0) + (frame["c"] == "b")
     settings = {"mode": mode, "time_limit": time_limit, "members": 1, "random_state": 0}
     if classes:
