@@ -124,3 +124,11 @@ def test_a_class_without_rows_has_an_output_of_its_own(missing: tuple[int, ...])
     assert (BoostedTreesPredictor(trees, means, rest, one).predict(one.values)[:, int(one.target[0])] > 0.99).all()
     trees, *_ = grow_trees(some, held_out, 0.01, seed=0)
     assert trees.roots.shape[1] == len(trees.baseline) == 4
+
+
+def test_empty_columns_and_levels_of_one_row_do_not_stop_the_trees():
+    table = mixed_table(300, 0)
+    table.values[:, 2], table.values[:, 3] = torch.nan, torch.arange(300.0)
+    trees, levels, _ = grow_trees(table, table.take(torch.arange(50)), 0.01, seed=0)
+    assert not torch.isin(trees.column[trees.left != torch.arange(len(trees.left))], torch.tensor([2, 3])).any()
+    assert levels.encode(table.values)[:, 2].isnan().all()

@@ -180,7 +180,7 @@ def grow_trees(
 
     began = time.monotonic()
     levels = LevelMeans.fit(table)
-    cells, target = levels.cross_fit(table, seed).numpy(), table.target.numpy()
+    cells, target = fill_empty_columns(levels.cross_fit(table, seed)).numpy(), table.target.numpy()
     kind = HistGradientBoostingClassifier if table.classes else HistGradientBoostingRegressor
     model = kind(learning_rate=LEARNING_RATE, early_stopping=False, warm_start=True, random_state=seed, max_iter=ROUNDS)
     best, rounds, waited = float("inf"), 0, 0
@@ -200,6 +200,11 @@ def grow_trees(
         model.max_iter += ROUNDS
     trees = trees_of(model, rounds, table.classes)
     return trees, levels, _residuals(trees, levels, held_out)
+
+
+def fill_empty_columns(cells: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
+    """With zeros in columns without any number, on which scikit-learn 1.9 fails; no tree splits a constant one."""
+    return cells.masked_fill(cells.isnan().all(0), 0.0)
 
 
 def _residuals(trees: Trees, levels: LevelMeans, rows: EncodedTable) -> Float[Tensor, " quantile"]:
