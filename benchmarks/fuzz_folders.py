@@ -53,7 +53,7 @@ from regard.models import (
     ViT,
 )
 from regard.parts.feed import SquaredReLU
-from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, large, modes
+from regard.tables import NPTClassifier, NPTImputer, NPTRegressor, folds, large, modes
 from regard.tasks import (
     Classify,
     ClassifyImages,
@@ -240,13 +240,13 @@ def make_tables(place: Path) -> list[Path]:
 @contextmanager
 def every_predictor() -> Iterator[None]:
     """Small tables are fitted as large ones, and every predictor has a weight."""
-    before = modes.LARGE, large.best_weights
-    modes.LARGE = 0
+    before = modes.LARGE, large.best_weights, folds.MIN_HELD_OUT, large.MIN_HELD_OUT
+    modes.LARGE, folds.MIN_HELD_OUT, large.MIN_HELD_OUT = 0, 2, 2
     large.best_weights = lambda predictions, _: [1 / len(predictions)] * len(predictions)
     try:
         yield
     finally:
-        modes.LARGE, large.best_weights = before
+        modes.LARGE, large.best_weights, folds.MIN_HELD_OUT, large.MIN_HELD_OUT = before
 
 
 def make_texts(place: Path) -> list[Path]:

@@ -27,10 +27,9 @@ from regard.tables.encode.table import EncodedTable, join
 from regard.tables.encode.target import as_numbers, target_columns
 from regard.tables.ensemble import Ensemble
 from regard.tables.modes import in_context
-from regard.tables.network.boosted_trees import BoostedTreesPredictor
-from regard.tables.network.in_context import ClosedFormCache, InContextPredictor
-from regard.tables.network.learned_keys import LearnedKeysPredictor
+from regard.tables.network.in_context import InContextPredictor
 from regard.tables.network.scratch import NPTPredictor
+from regard.tables.other_rows import with_rows
 from regard.tables.predictor import Predictor
 
 Estimator = Any  # fitted: it calls this module, which therefore does not import its class
@@ -110,18 +109,7 @@ def extend_predictor(predictor: Predictor, table: EncodedTable, known: int, seed
     """The predictor with a table whose first `known` rows are its own."""
     if isinstance(predictor, NPTPredictor):
         return _extend_scratch(predictor, table, known, seed)
-    assert isinstance(predictor, Ensemble), f"cannot extend a {type(predictor).__name__}"
-    cache = ClosedFormCache()
-    return replace(predictor, predictors=[_extend_part(one, table, seed, cache) for one in predictor.predictors])
-
-
-def _extend_part(predictor: Predictor, table: EncodedTable, seed: int, cache: ClosedFormCache) -> Predictor:
-    if isinstance(predictor, InContextPredictor):
-        return InContextPredictor(predictor.model, table, predictor.settings, seed, cache)
-    if isinstance(predictor, LearnedKeysPredictor):
-        return LearnedKeysPredictor(predictor.model, table, predictor.seed)
-    assert isinstance(predictor, BoostedTreesPredictor), f"cannot extend a {type(predictor).__name__}"
-    return BoostedTreesPredictor(predictor.trees, predictor.levels, predictor.residuals, table)
+    return with_rows(predictor, table, seed)
 
 
 def _extend_scratch(predictor: NPTPredictor, table: EncodedTable, known: int, seed: int) -> NPTPredictor:

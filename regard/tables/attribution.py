@@ -27,7 +27,7 @@ MAX_PREDICTIONS = 16_384  # for all query rows together, unless they are very ma
 MIN_ORDERS, MAX_ORDERS = 4, 128  # each also in reverse
 ORDERS_A_KNOT, MAX_KNOTS = 5, 10  # of the spline over the replaced cell
 SMOOTHING = 0.1  # in orders: it decides only where there are hardly any
-MIN_SHARE = 0.1  # of a change in its own residual, lest standard errors explode
+MIN_SHARE = 0.1  # of a change in its own residual, which keeps standard errors finite
 MAX_DEVIATION = 3.0  # standard deviations, of the lines over other cells
 
 
@@ -98,18 +98,26 @@ class Fit:
 
 
 def _fit(values: Float[Tensor, "row cell"], background: Int[Tensor, " order"], columns: Sequence[Sequence[int]]) -> Fit:
+    """A ridge regression of the changes for each column: on its spline, and on the lines of the other columns.
+
+    There may be many more lines than orders. As their penalty is known, they only add covariance between the orders.
+    """
     knots = min(MAX_KNOTS, len(background) // ORDERS_A_KNOT)
     lines = _lines(values[:, [places[0] for places in columns]].double())
+    drawn, means = lines[background], lines.mean(0)
+    orders = torch.eye(len(drawn)).double()
     weights, residuals = [], []
-    for number, places in enumerate(columns):
-        spline, bends = _linear_spline(values[:, places[0]].double(), knots)
-        own = torch.arange(len(columns)) == number
-        basis = torch.cat([spline, lines.masked_fill(own, 0)], 1)
-        drawn = basis[background]
-        penalty = torch.block_diag(SMOOTHING * bends.T @ bends, len(columns) * torch.eye(len(columns)).double())
-        inverse = torch.linalg.pinv(drawn.T @ drawn + penalty, hermitian=True)
-        weights.append(drawn @ inverse @ basis.mean(0))
-        residuals.append(torch.eye(len(drawn)).double() - drawn @ inverse @ drawn.T)
+    for places, own, mean in zip(columns, drawn.T, means, strict=True):
+        basis, bends = _linear_spline(values[:, places[0]].double(), knots)
+        spline = basis[background]
+        covariance = orders + (drawn @ drawn.T - torch.outer(own, own)) / len(columns)
+        precision = torch.cholesky_inverse(torch.linalg.cholesky(covariance))
+        by_lines = (drawn @ means - own * mean) / len(columns)
+        whitened = precision @ spline
+        inverse = torch.linalg.pinv(spline.T @ whitened + SMOOTHING * bends.T @ bends, hermitian=True)
+        knot_means = inverse @ (basis.mean(0) - whitened.T @ by_lines)
+        weights.append(whitened @ knot_means + precision @ by_lines)
+        residuals.append(precision - whitened @ inverse @ whitened.T)
     return Fit(torch.stack(weights, 1), torch.stack(residuals))
 
 

@@ -1,12 +1,14 @@
 """Splits of a table into training and held-out rows."""
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.core.machine import seed_for
 from regard.tables.encode.table import EncodedTable
 
+MIN_HELD_OUT = 12  # rows: fewer are too noisy, and the remaining rows are worth more as context
+HELD_OUT_CELLS = 0.125  # fraction of the combinations of cells
 FREQUENT = 0.02  # copies of a row, as a fraction of the held-out rows
 
 
@@ -37,20 +39,60 @@ def assign_folds(table: EncodedTable, count: int, seed: int) -> Int[Tensor, " ro
 
 
 def hold_out(table: EncodedTable, count: int, seed: int) -> tuple[EncodedTable, EncodedTable]:
-    """One split of a large table into training rows and about `count` distinct held-out ones.
+    """One split of a large table into training rows, some of each class, and about `count` distinct held-out ones.
 
     Equal rows stay together, and only one of them is held out: a row that occurs a thousand times would decide alone.
-    The most frequent rows are never held out, because the rest would no longer be like the table.
+    The most frequent rows are never held out, because the rest would no longer be like the table. If that leaves too
+    few, as where all columns have few categories, whole groups of rows are held out; if these are too few, none.
     """
     generator = torch.Generator().manual_seed(seed_for("hold out", seed))
-    # Equal rows have equal sums of their cells with random weights, and others hardly ever; sorting rows would be slow.
     factors = torch.randn(table.values.shape[1] + 1, dtype=torch.double, generator=generator)
-    sums = table.target.double() * factors[-1]
-    for cells, factor in zip(table.values.unbind(1), factors.tolist(), strict=False):
-        sums = sums + cells.double().nan_to_num(nan=1e9) * factor
+    sums = _weighted_sums(table, factors, table.target.double() * factors[-1])
     distinct, same, copies = torch.unique(sums, return_inverse=True, return_counts=True)
     chance = torch.rand(len(distinct), generator=generator)
     held = (chance < count / len(table.values)) & (copies <= max(1, FREQUENT * count))
+    _keep_classes(table, held, same)
+    if held.sum() < 2 * MIN_HELD_OUT:
+        return _hold_out_cells(table, count, _weighted_sums(table, factors, torch.zeros_like(sums)), generator)
     rows = torch.arange(len(same))
     first = torch.full((len(distinct),), len(same)).scatter_reduce(0, same, rows, "amin")
     return table.take(rows[~held[same]]), table.take(first[held].sort().values)
+
+
+def _hold_out_cells(
+    table: EncodedTable, count: int, sums: Float[Tensor, " row"], generator: torch.Generator
+) -> tuple[EncodedTable, EncodedTable]:
+    """All rows with some combinations of cells, whatever their targets; `sums` tell combinations apart.
+
+    If the rows with one target of such a combination were held out by themselves, the others would say that it never
+    has this target, and the predictors that learn the table best would be the worst.
+    """
+    _, same, copies = torch.unique(sums, return_inverse=True, return_counts=True)
+    order = torch.randperm(len(copies), generator=generator)
+    held = torch.zeros(len(copies), dtype=torch.bool)
+    held[order[copies[order] <= HELD_OUT_CELLS * len(sums)][: int(HELD_OUT_CELLS * len(copies))]] = True
+    _keep_classes(table, held, same)
+    if held.sum() < MIN_HELD_OUT:
+        held[:] = False
+    rows = held[same].nonzero()[:, 0]
+    some = rows[torch.randperm(len(rows), generator=generator)[:count]].sort().values
+    return table.take((~held[same]).nonzero()[:, 0]), table.take(some)
+
+
+def _weighted_sums(
+    table: EncodedTable, factors: Float[Tensor, " factor"], sums: Float[Tensor, " row"]
+) -> Float[Tensor, " row"]:
+    """Sums of the cells with random weights: those of equal rows are equal, and others hardly ever; sorting is slow."""
+    for cells, factor in zip(table.values.unbind(1), factors.tolist(), strict=False):
+        sums = sums + cells.double().nan_to_num(nan=1e9) * factor
+    return sums
+
+
+def _keep_classes(table: EncodedTable, held: Bool[Tensor, " distinct"], same: Int[Tensor, " row"]) -> None:
+    """A class is never held out entirely: a row of it, with those that are equal, stays with the training rows."""
+    if not table.classes:
+        return
+    target = table.target.long()
+    remaining = torch.bincount(target[~held[same]], minlength=table.classes)
+    for number in (remaining == 0).nonzero()[:, 0].tolist():
+        held[same[target == number][:1]] = False

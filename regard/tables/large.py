@@ -16,7 +16,7 @@ from torch import Tensor
 from regard.models.in_context import InContextModel
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import Ensemble
-from regard.tables.folds import hold_out
+from regard.tables.folds import MIN_HELD_OUT, hold_out
 from regard.tables.network.boosted_trees import BoostedTreesPredictor, grow_trees
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.learned_keys import LearnedKeysPredictor, train_learned_keys
@@ -43,10 +43,12 @@ class Candidate:
 
 def auto_large(
     model: InContextModel, table: EncodedTable, members: int, seed: int, seconds: float, trees: bool
-) -> Ensemble:
-    """The predictors that held-out rows give a weight to."""
+) -> Ensemble | None:
+    """The predictors that held-out rows give a weight to; None if too few rows differ to hold some out."""
     began = time.monotonic()
     rest, held_out = hold_out(table, min(MAX_HELD_OUT, int(HELD_OUT * len(table.values))), seed)
+    if len(held_out.target) < 2 * MIN_HELD_OUT:
+        return None
     # Rows that stop the training of a predictor would flatter it in the comparison with others, so other rows decide.
     stops, decides = (held_out.take(torch.arange(half, len(held_out.target), 2)) for half in range(2))
     report("in context")

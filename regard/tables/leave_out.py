@@ -12,15 +12,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from regard.tables.encode.table import EncodedTable
-from regard.tables.ensemble import Ensemble
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
-from regard.tables.network.boosted_trees import BoostedTreesPredictor
-from regard.tables.network.in_context import ClosedFormCache, InContextPredictor
-from regard.tables.network.learned_keys import LearnedKeysPredictor
 from regard.tables.network.scratch import NPTPredictor
-from regard.tables.predictor import Predictor
+from regard.tables.other_rows import with_rows
 
 Estimator = NPTClassifier | NPTRegressor
 MIN_ROWS = 3  # with fewer, nothing would be left to attend to
@@ -35,30 +30,16 @@ def leave_out(estimator: Estimator, row: int) -> Estimator:
     other.rows_, other.keys_ = estimator.rows_[rest], estimator.keys_.iloc[rest.numpy()].reset_index(drop=True)
     other.tables_ = [table.take(rest) for table in estimator.tables_]
     other.predictors_ = [
-        _rebuilt(predictor, table, rest, len(estimator.rows_), estimator.seed_)
+        _rebuilt_scratch(predictor, rest, len(estimator.rows_))
+        if isinstance(predictor, NPTPredictor)
+        else with_rows(predictor, table, estimator.seed_)
         for predictor, table in zip(estimator.predictors_, other.tables_, strict=True)
     ]
     return other
 
 
-def _rebuilt(predictor: Predictor, table: EncodedTable, rest: Int[Tensor, " row"], known: int, seed: int) -> Predictor:
-    """With the `rest` of the `known` rows."""
-    if isinstance(predictor, NPTPredictor):
-        return _rebuilt_scratch(predictor, rest, known)
-    assert isinstance(predictor, Ensemble), f"cannot leave a row out of a {type(predictor).__name__}"
-    cache, parts = ClosedFormCache(), list[Predictor]()
-    for part in predictor.predictors:
-        if isinstance(part, InContextPredictor):
-            parts.append(InContextPredictor(part.model, table, part.settings, seed, cache))
-        elif isinstance(part, LearnedKeysPredictor):
-            parts.append(LearnedKeysPredictor(part.model, table, seed))
-        else:
-            assert isinstance(part, BoostedTreesPredictor), f"cannot leave a row out of a {type(part).__name__}"
-            parts.append(BoostedTreesPredictor(part.trees, part.levels, part.residuals, table))
-    return replace(predictor, predictors=parts)
-
-
 def _rebuilt_scratch(predictor: NPTPredictor, rest: Int[Tensor, " row"], known: int) -> NPTPredictor:
+    """With the `rest` of the `known` rows."""
     cells = predictor.table.cells
     selected = torch.arange(len(cells)) >= known  # rows without a target, which stand after the others, stay
     selected[rest] = True

@@ -1,7 +1,7 @@
 """Lift: how many rows of a class are among those with the largest probability of it, compared with a random choice.
 
-Whoever can follow up a tenth of all rows wants to know how many cases are in it: the gain. The lift is the gain divided
-by that of rows chosen at random; a lift of 4 in the first tenth means four times as many.
+If a tenth of all rows can be followed up, the gain is the fraction of all cases that are in it. The lift is the gain
+divided by that of rows chosen at random; a lift of 4 in the first tenth means four times as many.
 """
 
 import numpy as np

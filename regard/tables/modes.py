@@ -8,11 +8,11 @@ from torch import Tensor
 from regard.models.in_context import InContextModel
 from regard.tables.encode.table import EncodedTable, join
 from regard.tables.ensemble import SHORT_CONTEXT, Ensemble
-from regard.tables.folds import split_folds
+from regard.tables.folds import MIN_HELD_OUT, split_folds
 from regard.tables.large import auto_large
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.progress import report
-from regard.tables.small import MAX_FOLDS, MAX_HELD_OUT, MIN_HELD_OUT, TRIAL_MEMBERS, auto_small
+from regard.tables.small import MAX_FOLDS, MAX_HELD_OUT, TRIAL_MEMBERS, auto_small
 
 ENOUGH = 200  # held-out rows to calibrate quantiles with; for a temperature those of one fold are
 LARGE = 3000  # rows: with more, folds and fine-tuning take longer than they are worth
@@ -50,9 +50,11 @@ def auto(
 ) -> Ensemble:
     """The network and others trained on the table beside it, weighted by their loss on held-out rows.
 
-    A large table may have boosted `trees` among them. If there is no time to train anything, the mode is `in_context`.
+    A large table may have boosted `trees` among them. If there is no time to train anything, or too few different
+    rows to hold some out, the mode is `in_context`.
     """
     if len(table.values) > LARGE and table.classes != 1:
-        return auto_large(model, table, members, seed, seconds, trees)
-    trained = auto_small(model, table, members, seed, seconds)
+        trained = auto_large(model, table, members, seed, seconds, trees)
+    else:
+        trained = auto_small(model, table, members, seed, seconds)
     return trained or in_context(model, table, members, seed)

@@ -19,7 +19,7 @@ from regard.models.in_context import InContextModel
 from regard.tables.encode.table import EncodedTable, join
 from regard.tables.ensemble import Ensemble
 from regard.tables.finetune import finetune
-from regard.tables.folds import split_folds
+from regard.tables.folds import MIN_HELD_OUT, split_folds
 from regard.tables.network.in_context import ClosedFormCache, InContextPredictor, Members
 from regard.tables.network.learned_keys import LearnedKeysPredictor, train_learned_keys
 from regard.tables.predictor import Predictor
@@ -27,7 +27,6 @@ from regard.tables.progress import report, within
 from regard.tables.weighting import best_weights
 from regard.train import DivergedError
 
-MIN_HELD_OUT = 12  # rows: fewer are too noisy, and the remaining rows are worth more as context
 MAX_HELD_OUT = 1000  # rows of a fold: more would take time and tell the same
 FOLDS = 3
 MAX_FOLDS = 5  # if there is time for more

@@ -76,6 +76,19 @@ def test_the_graph_of_classes_is_the_estimator(several, reader):
         assert np.abs(ours.numpy() - theirs).max() < 1e-5
 
 
+def test_categories_that_differ_in_their_spelling_only_have_codes_of_their_own(reader, tmp_path):
+    """A postcode with a leading zero is another one; what is spelled as neither is read as a number."""
+    codes = pd.DataFrame({"postcode": ["01067", "1067", "2000", "01067", "1067"] * 8})
+    estimator = NPTRegressor(mode="in_context", members=1, random_state=0, weights=reader).fit(codes, range(40))
+    export(estimator, ONNX(), tmp_path / "onnx")
+    script = runpy.run_path(str(tmp_path / "onnx" / "predict.py"))
+    [column] = script["SETTINGS"]["columns"]
+    [read] = script["numbers"](column, ["01067", "1067", "1067.0", "2000.0", "3"])
+    assert column["categories"] == ["01067", "1067", "2000"]
+    assert read.tolist() == [0, 1, 1, 2, 3]
+    assert read[:2].tolist() == estimator.columns_.encode(codes[:2]).values[:, 0].tolist()
+
+
 def test_what_has_no_graph_is_named(reader):
     quick = {"mode": "in_context", "members": 1, "random_state": 0, "weights": reader}
     texts = pd.DataFrame({"note": [f"a long note on number {number}, never the same" for number in range(40)]})

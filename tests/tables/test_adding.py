@@ -169,7 +169,7 @@ def test_rows_that_cannot_be_added_change_nothing(change: Any, target: Any, mess
 def run(tmp_path: Path, capsys: pytest.CaptureFixture) -> Path:
     frame = some_rows(60, 0)
     frame.assign(price=number(frame), rent=number(frame) / 10).to_csv(tmp_path / "houses.csv", index=False)
-    options = ("--target", "price", "--ignore", "rent", "--mode", "in_context")
+    options = ("--target", "price", "--ignore", "rent", "--mode", "in_context", "--time", "sold")
     assert command("fit", tmp_path / "houses.csv", *options, "--out", tmp_path / "run") == 0
     capsys.readouterr()
     return tmp_path / "run"
@@ -189,10 +189,35 @@ def test_rows_are_added_to_a_run(run: Path, tmp_path: Path, capsys: pytest.Captu
     (added,) = read_config(run)["added"]
     assert (added["rows"], added["first_row"], set(added["before"])) == (30, 60, {"rmse", "mae", "r2"})
     assert read_config(run)["scores"]  # of the fit, which stay
+    assert read_config(run)["split"] == "--time sold"  # the report warns that rows are held out otherwise
     assert command("show", run) == 0
     assert "added: 30 rows of" in capsys.readouterr().out
     assert command("fit", "--add", tmp_path / "more.csv", "--out", run) == 0
     assert len(read_config(run)["added"]) == 2
+
+
+def test_rows_are_added_with_a_json_object(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    more = some_rows(21, 1)
+    more.assign(price=number(more).where(more.index != 2)).to_csv(tmp_path / "more.csv", index=False)
+    assert command("fit", "--add", tmp_path / "more.csv", "--out", run, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["first_row"], found["total"]) == (20, 60, 80)
+    assert found["notes"] == ["1 row without a target: dropped"]
+    assert {name: found[name] for name in ("before", "after")} == {
+        name: read_config(run)["added"][0][name] for name in ("before", "after")
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("houses.csv",), ("--target", "price"), ("--mode", "in_context"), ("--query", "select 1"), ("--cost", "1:2"),
+        ("--seed", 3), ("--time-limit", 5), ("--overwrite",),
+    ],
+)  # fmt: skip
+def test_settings_of_a_fit_do_not_go_with_added_rows(words: Any, tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert command("fit", *words, "--add", tmp_path / "more.csv", "--out", tmp_path / "run") == 2
+    assert "--add: goes with --out and --json alone" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_the_scores_before_are_those_of_evaluate(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -224,9 +249,6 @@ def test_a_run_stays_as_it_was_if_rows_cannot_be_added(
         assert message in capsys.readouterr().err.splitlines()[-1]
         assert contents() == before
     path.write_text("area,city,sold,price\n50,Oslo,2024-01-01,3\n")
-    for words in (("--target", "price"), ("--mode", "in_context"), (tmp_path / "houses.csv",)):
-        assert command("fit", *words, "--add", path, "--out", run) == 2
-        assert "--add: goes with --out alone" in capsys.readouterr().err
     assert command("fit", "--add", path, "--out", tmp_path / "none") == 1
     rename = Path.rename
 

@@ -1,5 +1,6 @@
 """Shapley values against every order of the columns, and on tables whose answer is known."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import permutations
@@ -119,6 +120,37 @@ def test_what_interacting_columns_replace_is_fitted_too():
     for seed in range(5):
         found = shapley_values(predictor, row, COLUMNS, table, seed).effects[0, [0, 2]].tolist()
         assert found == pytest.approx([float(one) for one in wanted], abs=0.4)
+
+
+@pytest.mark.parametrize("orders", [1, 4, 12, 60])
+@pytest.mark.parametrize("cells", ["normal", "drawn alike", "mostly missing"])
+def test_the_fit_is_a_ridge_regression_on_the_spline_and_all_lines(cells: str, orders: int):
+    """Against one solve for all coefficients."""
+    values, columns = torch.randn(200, 9), [[place] for place in range(9)]
+    drawn = torch.randperm(200)[:orders]
+    if cells == "drawn alike":  # the slope of a spline is then known from nothing
+        values[drawn, 0] = 0.5
+    if cells == "mostly missing":
+        values[torch.rand(200, 9) < 0.9] = torch.nan
+    found = attribution._fit(values, drawn, columns)
+    lines = attribution._lines(values.double())
+    for number in range(9):
+        knots = min(attribution.MAX_KNOTS, orders // attribution.ORDERS_A_KNOT)
+        spline, bends = attribution._linear_spline(values[:, number].double(), knots)
+        basis = torch.cat([spline, lines.masked_fill(torch.arange(9) == number, 0)], 1)
+        penalty = torch.block_diag(attribution.SMOOTHING * bends.T @ bends, 9 * torch.eye(9).double())
+        inverse = torch.linalg.pinv(basis[drawn].T @ basis[drawn] + penalty, hermitian=True)
+        expected = basis[drawn] @ inverse @ basis.mean(0)
+        torch.testing.assert_close(found.weight[:, number], expected, rtol=1e-8, atol=1e-9)
+        rest = torch.eye(orders).double() - basis[drawn] @ inverse @ basis[drawn].T
+        torch.testing.assert_close(found.residual[number], rest, rtol=1e-8, atol=1e-9)
+
+
+def test_a_thousand_columns_take_no_longer_than_their_sorting():
+    values = torch.randn(200, 1000)
+    began = time.process_time()
+    attribution._fit(values, torch.arange(4), [[place] for place in range(1000)])
+    assert time.process_time() - began < 5  # one solve of all lines for each column takes minutes
 
 
 @pytest.mark.parametrize("cells", ["normal", "heavy", "levels", "constant", "missing", "mostly missing"])

@@ -8,13 +8,15 @@ import pytest
 
 import regard
 from regard.core.errors import UserError
-from regard.tables import NPTClassifier, NPTRegressor, large, modes
+from regard.tables import NPTClassifier, NPTRegressor, folds, large, modes
 
 
 @pytest.fixture(autouse=True)
 def _every_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables are fitted as large ones, and every predictor has a weight."""
     monkeypatch.setattr(modes, "LARGE", 0)
+    for module in (folds, large):
+        monkeypatch.setattr(module, "MIN_HELD_OUT", 4)
     monkeypatch.setattr(large, "best_weights", lambda predictions, _: [1 / len(predictions)] * len(predictions))
 
 

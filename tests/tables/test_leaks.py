@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from regard.tables import NPTClassifier
 from regard.tables.fit_settings import FitSettings
 from regard.tables.fitting import fit_problem
+from regard.tables.leaks import MAX_ROWS, HeldOut, leaking_columns
 from regard.tables.problem import read_problem
 from tests.tables.conftest import REAL
 
@@ -63,3 +65,13 @@ def test_repeated_rows_are_counted_and_scored_apart(tmp_path: Path, notes: list[
 
 def test_rows_of_few_categories_repeat_by_chance(tmp_path: Path, notes: list[str]):
     assert notes_of(customers()[["visits", "city", "left"]], "left", tmp_path, notes) == []
+
+
+def test_a_leak_is_found_in_a_table_sorted_by_class():
+    """The first rows, as many as a tree is grown on, are all of one class."""
+    left = np.arange(8000) >= MAX_ROWS + 500
+    frame, target = pd.DataFrame({"refund": left * 100.0}), pd.Series(np.where(left, "yes", "no"))
+    settings = {"mode": "in_context", "members": 1, "random_state": 0, "weights": REAL}
+    model = NPTClassifier(**settings).fit(frame, target)
+    held_out = HeldOut(model, frame[::100], target[::100], {"auc": 1.0})
+    assert leaking_columns(held_out) == {"refund": 1.0}

@@ -2,27 +2,56 @@
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.cli.results import put_json
+from regard.cli.tables.notes import collected_notes
+
+if TYPE_CHECKING:
+    from regard.tables.persist.additions import AddedRows
 
 logger = logging.getLogger("regard.tables")
 
 
-def add_to_run(run: Path, table: Path) -> None:
+def add_to_run(run: Path, table: Path, json: bool = False) -> None:
     """Add the rows of a table to a run, which is replaced whole; print what they gain."""
     from shlex import quote
 
-    import torch
     from rich.console import Console
+
+    from regard.tables.added_scores import MIN_ROWS
+    from regard.tables.rendering import scores_line
+
+    with collected_notes() as notes:
+        added, total = _add(run, table)
+    if json:
+        put_json([{"run": str(run), **added.to_dict(), "total": total, "notes": notes}])
+    elif added.before:
+        console = Console(highlight=False, soft_wrap=True)
+        console.print(f"new rows, by the run as it was:          {scores_line(added.before)}", markup=False)
+        console.print(f"new rows, with the other new rows added: {scores_line(added.after)}", markup=False)
+    if not added.before:
+        logger.info("fewer than %s new rows: they are not scored", MIN_ROWS)
+    first = added.first_row
+    logger.info(
+        "wrote %s: %s rows added, %s in all; row 0 of %s is row %s", run, added.rows, f"{total:,}", table, first
+    )
+    logger.info("next: regard predict %s NEW.csv --out predictions.csv", quote(str(run)))
+
+
+def _add(run: Path, table: Path) -> tuple["AddedRows", int]:
+    """What was added, and how many rows the run has now."""
+    import torch
 
     from regard.loading import load_table
     from regard.store import CONFIG, RunFolder, read_config
-    from regard.tables.added_scores import MIN_ROWS, added_scores
+    from regard.tables.added_scores import added_scores
     from regard.tables.adding import add_rows, encode_addition, next_row
     from regard.tables.encode.frames import errors_in
     from regard.tables.encode.growth import new_categories
     from regard.tables.persist.additions import AddedRows, read_added, save_added
     from regard.tables.persist.schema import Section
     from regard.tables.problem import read_known_rows
-    from regard.tables.rendering import scores_line
 
     estimator = load_table(run)
     RunFolder(run).check_free(overwrite=True)
@@ -39,12 +68,4 @@ def add_to_run(run: Path, table: Path) -> None:
     add_rows(estimator, addition, torch.from_numpy(first + features.index.to_numpy()))
     added = AddedRows(str(table), len(features), first, before, after)
     save_added(estimator, run, [*read_added(Section(run / CONFIG, read_config(run))), added])
-    console = Console(highlight=False, soft_wrap=True)
-    if before:
-        console.print(f"new rows, by the run as it was:          {scores_line(before)}", markup=False)
-        console.print(f"new rows, with the other new rows added: {scores_line(after)}", markup=False)
-    else:
-        logger.info("fewer than %s new rows: they are not scored", MIN_ROWS)
-    total = f"{len(estimator.rows_.unique()):,}"
-    logger.info("wrote %s: %s rows added, %s in all; row 0 of %s is row %s", run, len(features), total, table, first)
-    logger.info("next: regard predict %s NEW.csv --out predictions.csv", quote(str(run)))
+    return added, len(estimator.rows_.unique())

@@ -47,6 +47,7 @@ def fit(
         Run folder to write. It contains the rows of the table, which predictions attend to.
     add
         A table whose rows are added to the run in the folder: predictions then attend to them too. Nothing is trained.
+        Goes with --out and --json alone.
     time_limit
         Seconds to fit, at most.
     task
@@ -76,16 +77,17 @@ def fit(
     overwrite
         Replace an existing run in the folder.
     json
-        Print one JSON object: columns, scores, thresholds, notes.
+        Print one JSON object: columns, scores, thresholds, notes; with --add what was added and the scores of that.
     """
     if add is not None:
-        if tables or target or kinds or ignore or weights or time or group or (task, mode) != ("auto", "auto"):
-            raise ConfigError("--add: goes with --out alone; table, target and settings are those of the run")
-        add_to_run(out, add)
+        others = (tables, target, kinds, ignore, weights, time, group, query, cost, overwrite)
+        if any(others) or (task, mode, time_limit, seed) != ("auto", "auto", 60.0, 0):
+            raise ConfigError(
+                "--add: goes with --out and --json alone; table, target and settings are those of the run"
+            )
+        add_to_run(out, add, json)
         return
     _check_named(tables, target)
-    from shlex import quote
-
     from rich.console import Console
 
     from regard.cli.tables.bar import progress_bar
@@ -124,6 +126,12 @@ def fit(
         put_json([{"run": str(out), **origin, **fit_summary(problems, columns, estimator, scores, notes)}])
     if scores:
         console.print(f"on held-out rows: {scores_line(scores)}", markup=False)
+    _log_next(out)
+
+
+def _log_next(out: Path) -> None:
+    from shlex import quote
+
     run = quote(str(out))
     logger.info("wrote %s; next: regard predict %s NEW.csv --out predictions.csv", out, run)
     logger.info("and for its evidence: regard explain %s NEW.csv --row 0", run)

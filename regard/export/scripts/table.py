@@ -40,10 +40,12 @@ def numbers(column: dict, cells: list) -> list[np.ndarray]:
         months = np.where(known, dates.astype("datetime64[M]").astype(float), np.nan)
         parts = [days, 1970 + months // 12, 1 + months % 12, (np.floor(days) + 3) % 7]
         return [*parts, days - np.floor(days)] if column["has_time"] else parts
-    codes = {spelled(category): code for code, category in reversed(list(enumerate(column["categories"])))}
+    categories = list(enumerate(column["categories"]))[::-1]  # of equal spellings the first one counts
+    codes = {spelled(category): code for code, category in categories}
+    codes |= {str(category): code for code, category in categories}  # "01067" and "1067" are two categories
     for row in np.flatnonzero(known if column["filled"] else []):
         cell = cells[row]
-        values[row] = codes.get(spelled(cell), len(column["categories"])) if codes else float(cell)
+        values[row] = codes.get(str(cell), codes.get(spelled(cell), len(categories))) if codes else float(cell)
     return [values]
 
 

@@ -18,7 +18,7 @@ from regard.core.machine import seed_for
 from regard.tables.distillation.anonymous import between_cells
 from regard.tables.distillation.student import Lesson
 from regard.tables.encode.table import EncodedTable
-from regard.tables.network.boosted_trees import MAX_LEAVES, Trees, trees_of
+from regard.tables.network.boosted_trees import MAX_LEAVES, Trees, fill_empty_columns, trees_of
 from regard.tables.network.level_means import LevelMeans
 
 LEARNING_RATE = 0.1
@@ -65,7 +65,7 @@ def _grow(lesson: Lesson, seed: int, held_out: Lesson, rounds: list[int] | None)
     """Trees with given numbers of rounds, or with those that are best on the held-out rows."""
     table = EncodedTable(lesson.values, lesson.category, _level_target(lesson), 0)
     levels = LevelMeans.fit(table)
-    cells, others = levels.cross_fit(table, seed), levels.encode(held_out.values)
+    cells, others = fill_empty_columns(levels.cross_fit(table, seed)), levels.encode(held_out.values)
     grown: list[tuple[Trees, int]] = []
     for place in range(0 if lesson.classes == 1 else 1 if lesson.classes else 2):
         model, rows, loss = (_classes if lesson.classes else _number)(cells, lesson, others, held_out, place, seed)

@@ -125,7 +125,7 @@ def sort_texts(texts: Sequence[str]) -> tuple[str, ...]:
 def text_positions(
     texts: Sequence[str], known: Sequence[str], repeats: bool, ranks: Sequence[float] = ()
 ) -> Float[np.ndarray, " text"]:
-    """Where each text stands among the known ones: its length, in ranks, from which a known text can be told again.
+    """Where each text stands among the known ones: its length, in ranks, from which a known text can be recovered.
 
     A text that is not among them stands between two; or, if texts repeat and are categories, has the code after the
     last.

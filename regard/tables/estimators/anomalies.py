@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -18,13 +18,14 @@ from regard.tables.anomalies.columns import role_of, show_value
 from regard.tables.anomalies.scoring import CellScorer, CellScores, Scored
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
+from regard.tables.estimators.mixed_columns import MixedColumns
 from regard.tables.network.pretrained import pretrained_model
 from regard.tables.threads import threads
 
 logger = logging.getLogger("regard.tables")
 
 
-class NPTAnomalies(OutlierMixin, BaseEstimator):
+class NPTAnomalies(OutlierMixin, MixedColumns):
     """Finds the rows of a table that are surprising, given the others.
 
     Every cell is predicted from the other cells of its row, in the context of other rows; nothing is trained. Its
@@ -142,10 +143,3 @@ class NPTAnomalies(OutlierMixin, BaseEstimator):
         for name in ("members", "max_context"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}: must be at least 1, not {getattr(self, name)}")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags

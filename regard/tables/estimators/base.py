@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -17,15 +16,16 @@ from torch import Tensor
 from regard.core.errors import ConfigError, did_you_mean
 from regard.models.in_context import InContextModel
 from regard.tables.attribution import shapley_values
-from regard.tables.data_checks import identifiers
 from regard.tables.drift import Drift, find_drift
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
-from regard.tables.encode.keys import keys_first, split_keys
+from regard.tables.encode.keys import split_keys
 from regard.tables.encode.sample_weight import repeat_rows
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import target_names
 from regard.tables.encode.text_scores import score_targets
+from regard.tables.estimators.known_rows import KnownRows
+from regard.tables.estimators.mixed_columns import MixedColumns
 from regard.tables.explain import ROWS_PER_PASS, Evidence
 from regard.tables.modes import auto, in_context
 from regard.tables.network.pretrained import pretrained_model
@@ -35,10 +35,9 @@ from regard.tables.progress import report
 from regard.tables.threads import threads
 
 Mode = Literal["auto", "attention", "in_context", "scratch"]
-SAME = 1e-6  # relative difference of two numbers: a number that was shown and typed again has seven digits
 
 
-class TableEstimator(BaseEstimator):
+class TableEstimator(MixedColumns):
     """Base of the classifier and the regressor.
 
     Parameters
@@ -144,47 +143,35 @@ class TableEstimator(BaseEstimator):
         self, number: int, values: Tensor, predicted: np.ndarray, targets: np.ndarray, top: int
     ) -> list[Evidence]:
         predictor, table = self.predictors_[number], self.tables_[number]
-        indices, first, inverse = np.unique(self.rows_.numpy(), return_index=True, return_inverse=True)
-        known, same = table.values.numpy()[first], torch.from_numpy(inverse.reshape(-1))
-        names = [column.name for column in self.columns_.columns]
-        key_features = identifiers(self.columns_, known)
-        places = self.columns_.identity_positions()
+        known = KnownRows.of(table, targets, self.rows_, self.keys_, self.columns_)
         evidence = []
         with threads(self.n_jobs):
             by_column = shapley_values(predictor, values, self.columns_.positions(), table, self.seed_)
             by_row = (row for part in values.split(ROWS_PER_PASS) for row in predictor.row_weights(part))
-            for place, (prediction, each) in enumerate(zip(predicted, by_row, strict=True)):
-                # A repeated row is one row; rows without a target are no evidence.
-                weights = torch.zeros(len(indices)).index_add_(0, same, each[: len(same)])
-                own = _own_row(known[:, places], values[place, places].numpy())
-                if own is not None:
-                    weights[own] = 0.0
-                    weights /= weights.sum().clamp(min=1e-12)
-                largest = weights.argsort(descending=True)[:top].numpy()
-                rows = self.columns_.decode(known[largest])
-                rows = keys_first(rows, self.keys_.iloc[first[largest]], key_features)
-                rows.index = pd.Index(indices[largest], name="row")
-                rows.insert(0, "target", targets[first][largest], allow_duplicates=True)
-                rows.insert(0, "weight", weights.double().numpy()[largest], allow_duplicates=True)
-                effects = pd.DataFrame(
-                    {"effect": by_column.effects[place].numpy(), "error": by_column.errors[place].numpy()}, index=names
-                ).sort_values("effect", key=abs, ascending=False)
-                base = float(by_column.base[place])
-                evidence.append(
-                    Evidence(
-                        prediction,
-                        rows,
-                        effects,
-                        base,
-                        base + float(by_column.effects[place].sum()),
-                        table.classes > 0,
-                        int((weights > 0).sum()),
-                        predictor.attends_to_labels,
-                        None if own is None else int(indices[own]),
-                        (*self.keys_, *key_features),
-                    )
+            for place, (prediction, repeated) in enumerate(zip(predicted, by_row, strict=True)):
+                own = known.find(values[place])
+                weights = known.weights(repeated, own)
+                base, effects = float(by_column.base[place]), by_column.effects[place]
+                one = Evidence(
+                    prediction=prediction,
+                    rows=known.heaviest(weights, top),
+                    columns=self._column_effects(effects, by_column.errors[place]),
+                    base=base,
+                    value=base + float(effects.sum()),
+                    is_probability=table.classes > 0,
+                    context=int((weights > 0).sum()),
+                    attends_to_labels=predictor.attends_to_labels,
+                    own_row=None if own is None else int(known.numbers[own]),
+                    keys=(*self.keys_, *known.key_features),
                 )
+                evidence.append(one)
         return evidence
+
+    def _column_effects(self, effects: Tensor, errors: Tensor) -> pd.DataFrame:
+        """The effect of each column on a prediction, the largest first."""
+        names = [column.name for column in self.columns_.columns]
+        frame = pd.DataFrame({"effect": effects.numpy(), "error": errors.numpy()}, index=names)
+        return frame.sort_values("effect", key=abs, ascending=False)
 
     def _check(self, unlabelled: Any) -> None:
         if self.mode not in get_args(Mode):
@@ -238,15 +225,6 @@ class TableEstimator(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
         tags.target_tags.multi_output = True
         tags.non_deterministic = self.mode != "in_context"  # how far training gets depends on the machine
         return tags
-
-
-def _own_row(known: np.ndarray, cells: np.ndarray) -> int | None:
-    """The training row that has exactly these cells, if there is one: the query row itself, which proves nothing."""
-    equal = np.isclose(known, cells, rtol=SAME, atol=0, equal_nan=True).all(1).nonzero()[0]
-    return int(equal[0]) if len(equal) == 1 else None

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow
 import torch
 from jaxtyping import Bool, Float
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -20,6 +20,7 @@ from regard.tables.encode.column import Column
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
 from regard.tables.encode.table import EncodedTable
+from regard.tables.estimators.mixed_columns import MixedColumns
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.pretrained import pretrained_model
 from regard.tables.threads import threads
@@ -30,7 +31,7 @@ LABELLED = ("category", "text")  # kinds whose cells are imputed by the most pro
 MAX_PREDICTORS = 4  # that are cached: each holds the encoded table
 
 
-class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class NPTImputer(OneToOneFeatureMixin, TransformerMixin, MixedColumns):
     """Fills the missing cells of every column from the other cells of the row and from the rows of `fit`.
 
     A number is imputed by its mean, a category or a text by the most probable one. Other cells and all types are
@@ -149,13 +150,6 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Encoded contexts can be computed again, and would make a pickle many times as large."""
         state = super().__getstate__()
         return {**state, "_predictors": {}} if "_predictors" in state else state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 def _labels(column: Column, cells: pd.Series) -> np.ndarray:

@@ -6,11 +6,13 @@ of trees in which it is in the leaf of the query row, each leaf divided among it
 """
 
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -24,7 +26,9 @@ LEARNING_RATE = 0.08
 ROUNDS = 25  # between evaluations on held-out rows
 MAX_ROUNDS = 1000
 PATIENCE = 2  # evaluations without a gain
+ABSENT = -30.0  # baseline of a class that no row has: a probability of nearly nothing
 MAX_LEAVES = 2**22  # leaves of rows that are computed at once, which bounds memory
+MAX_CACHED_LEAVES = 2**26  # of the training rows: a quarter of a gigabyte
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,11 @@ class Trees:
     roots: Int[Tensor, "round output"]
     baseline: Float[Tensor, " output"]
 
-    def leaves(self, cells: Float[Tensor, "row column"]) -> Int[Tensor, "row tree"]:
-        """The leaf of each row in each tree."""
-        node = self.roots.flatten().expand(len(cells), -1)
+    def leaves(
+        self, cells: Float[Tensor, "row column"], roots: Int[Tensor, " tree"] | None = None
+    ) -> Int[Tensor, "row tree"]:
+        """The leaf of each row in each tree, or in those with these roots."""
+        node = (self.roots.flatten() if roots is None else roots).expand(len(cells), -1)
         while True:
             cell = cells.gather(1, self.column[node])
             goes_left = torch.where(cell.isnan(), self.missing_left[node], cell <= self.threshold[node])
@@ -55,30 +61,58 @@ class Trees:
         return self.value[leaves].unflatten(1, tuple(self.roots.shape)).sum(1) + self.baseline
 
 
-def trees_of(model: Any, rounds: int) -> Trees:
-    """The first rounds of a fitted model of scikit-learn's histogram boosting."""
+def trees_of(model: Any, rounds: int, classes: int = 0) -> Trees:
+    """The first rounds of a fitted model of scikit-learn's histogram boosting, with an output for each of the classes.
+
+    By default these are those that the model was fitted to; others get trees of one leaf.
+    """
+    present, baseline = _outputs(model, classes)
     nodes: list[dict[str, np.ndarray]] = []
     roots: list[list[int]] = []
     first = 0
     for each in model._predictors[:rounds]:
+        grown = dict(zip(present, each, strict=True))
         roots.append([])
-        for tree in each:
-            part = tree.nodes
-            own = np.arange(len(part)) + first
-            leaf = part["is_leaf"].astype(bool)
-            nodes.append({
-                "column": np.where(leaf, 0, part["feature_idx"]).astype(np.int64),
-                "threshold": np.where(leaf, 0.0, part["num_threshold"]).astype(np.float64),
-                "missing_left": part["missing_go_to_left"].astype(bool),
-                "left": np.where(leaf, own, part["left"].astype(np.int64) + first),
-                "right": np.where(leaf, own, part["right"].astype(np.int64) + first),
-                "value": np.where(leaf, part["value"], 0.0).astype(np.float64),
-            })  # fmt: skip
+        for output in range(len(baseline)):
+            nodes.append(_nodes(grown[output].nodes, first) if output in grown else _only_leaf(first))
             roots[-1].append(first)
-            first += len(part)
+            first += len(nodes[-1]["column"])
     arrays = {name: torch.from_numpy(np.concatenate([each[name] for each in nodes])) for name in nodes[0]}
-    baseline = torch.from_numpy(np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1))
-    return Trees(**arrays, roots=torch.tensor(roots), baseline=baseline)
+    return Trees(**arrays, roots=torch.tensor(roots), baseline=torch.from_numpy(baseline))
+
+
+def _outputs(model: Any, classes: int) -> tuple[list[int], np.ndarray]:
+    """The output of each of the trees of a round, and the baselines of all outputs."""
+    fitted = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
+    if classes <= 2 or len(model.classes_) == classes:
+        return list(range(len(fitted))), fitted
+    # scikit-learn counts only classes that the rows have; of two it has one tree, for the second of them.
+    known = model.classes_.astype(int).tolist()
+    present, baseline = known[-len(fitted) :], np.full(classes, ABSENT)
+    baseline[known] = 0.0
+    if len(known) == 1:  # its tree would be that of a second class
+        return [-1], baseline
+    baseline[present] = fitted
+    return present, baseline
+
+
+def _nodes(tree: np.ndarray, first: int) -> dict[str, np.ndarray]:
+    """The nodes of one tree, numbered from `first` on."""
+    leaf, own = tree["is_leaf"].astype(bool), np.arange(len(tree)) + first
+    return {
+        "column": np.where(leaf, 0, tree["feature_idx"]).astype(np.int64),
+        "threshold": np.where(leaf, 0.0, tree["num_threshold"]).astype(np.float64),
+        "missing_left": tree["missing_go_to_left"].astype(bool),
+        "left": np.where(leaf, own, tree["left"].astype(np.int64) + first),
+        "right": np.where(leaf, own, tree["right"].astype(np.int64) + first),
+        "value": np.where(leaf, tree["value"], 0.0).astype(np.float64),
+    }
+
+
+def _only_leaf(first: int) -> dict[str, np.ndarray]:
+    own, zero = np.array([first]), np.array([0.0])
+    no, column = np.array([False]), np.array([0])
+    return {"column": column, "threshold": zero, "missing_left": no, "left": own, "right": own, "value": zero}
 
 
 class BoostedTreesPredictor:
@@ -89,6 +123,11 @@ class BoostedTreesPredictor:
     def __init__(self, trees: Trees, levels: LevelMeans, residuals: Float[Tensor, " quantile"], table: EncodedTable):
         self.trees, self.levels, self.table = trees, levels, table
         self.residuals = residuals  # quantiles of truth minus prediction; empty for classes
+        self._leaves: Sequence[tuple[Tensor, Tensor]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves of the training rows can be computed again."""
+        return {**self.__dict__, "_leaves": None}
 
     def predict(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row prediction"]:
         """The probability of each class; or the mean and the quantiles of a number."""
@@ -103,12 +142,33 @@ class BoostedTreesPredictor:
 
     def row_weights(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row context"]:
         """The share of trees in which a training row is in the leaf of the query row, divided among the leaf's rows."""
-        leaves = self.trees.leaves(self.levels.encode(values))
-        weights = torch.zeros(len(values), len(self.table.values))
-        for queries, rows in zip(leaves.T, self.trees.leaves(self.levels.encode(self.table.values)).T, strict=True):
-            same = (queries[:, None] == rows).float()
-            weights += same / same.sum(1, keepdim=True).clamp(min=1)
-        return weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
+        cells, queries = self.levels.encode(values), torch.arange(len(values))[:, None]
+        weights = torch.zeros(len(self.table.values), len(values))
+        place_of = torch.zeros(len(self.trees.left), dtype=torch.int32)
+        for roots, known in self._table_leaves():
+            leaves, place = self.trees.leaves(cells, roots).unique(return_inverse=True)
+            place_of.zero_()[leaves] = torch.arange(1, len(leaves) + 1, dtype=torch.int32)
+            places = place_of[known]  # 0: in the leaf of no query row
+            counts = torch.bincount(places.flatten(), minlength=len(leaves) + 1).clamp(min=1)
+            share = torch.zeros(len(leaves) + 1, len(values))
+            share[place + 1, queries] = 1 / counts[place + 1]
+            weights += F.embedding_bag(places, share, mode="sum")
+        return weights.T / weights.sum(0)[:, None].clamp(min=1e-12)
+
+    def _table_leaves(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """The roots of some trees at a time, and the leaf of each training row in these.
+
+        They are kept for the next call if they are not too many.
+        """
+        if self._leaves is None:
+            cells, roots = self.levels.encode(self.table.values), self.trees.roots.flatten()
+            parts = roots.split(max(1, MAX_LEAVES // len(cells)))
+            walked = ((part, self.trees.leaves(cells, part).int()) for part in parts)
+            if len(cells) * len(roots) > MAX_CACHED_LEAVES:
+                yield from walked
+                return
+            self._leaves = list(walked)
+        yield from self._leaves
 
 
 def grow_trees(
@@ -120,7 +180,7 @@ def grow_trees(
 
     began = time.monotonic()
     levels = LevelMeans.fit(table)
-    cells, target = levels.cross_fit(table, seed).numpy(), table.target.numpy()
+    cells, target = fill_empty_columns(levels.cross_fit(table, seed)).numpy(), table.target.numpy()
     kind = HistGradientBoostingClassifier if table.classes else HistGradientBoostingRegressor
     model = kind(learning_rate=LEARNING_RATE, early_stopping=False, warm_start=True, random_state=seed, max_iter=ROUNDS)
     best, rounds, waited = float("inf"), 0, 0
@@ -128,7 +188,7 @@ def grow_trees(
         # More threads than torch may use would wait for each other, several times in each tree.
         with threadpool_limits(torch.get_num_threads(), user_api="openmp"):
             model.fit(cells, target)
-        trees = trees_of(model, model.max_iter)
+        trees = trees_of(model, model.max_iter, table.classes)
         predictor = BoostedTreesPredictor(trees, levels, torch.zeros(QUANTILES), table)
         loss = held_out_loss(predictor.predict(held_out.values), held_out)
         waited = 0 if loss < best else waited + 1
@@ -138,8 +198,13 @@ def grow_trees(
         if time.monotonic() - began + each > seconds:
             break
         model.max_iter += ROUNDS
-    trees = trees_of(model, rounds)
+    trees = trees_of(model, rounds, table.classes)
     return trees, levels, _residuals(trees, levels, held_out)
+
+
+def fill_empty_columns(cells: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
+    """With zeros in columns without any number, on which scikit-learn 1.9 fails; no tree splits a constant one."""
+    return cells.masked_fill(cells.isnan().all(0), 0.0)
 
 
 def _residuals(trees: Trees, levels: LevelMeans, rows: EncodedTable) -> Float[Tensor, " quantile"]:
