@@ -128,7 +128,7 @@ def _finish(plan: Plan, ready: Prepared, report: Report, folder: RunFolder) -> N
         folder.write_config(describe(plan, folder.path))
     scores = ready.score(load_run(folder.path), math.nan if best is None else best)
     line = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
-    _say_scores(f"{folder.path}: {line}", ready.scored_on)
+    _log_scores(f"{folder.path}: {line}", ready.scored_on)
     if plan.task.verb == "lm":  # how often was only estimated, from a usual speed
         log.info("the text was read %.3g times", report.progress.step / ready.train.steps_per_epoch)
     baseline = measure_baseline(ready.baseline, scores)
@@ -138,7 +138,7 @@ def _finish(plan: Plan, ready: Prepared, report: Report, folder: RunFolder) -> N
     write_text(folder.path / CARD, card(plan, report, scores, folder.path, baseline))
 
 
-def _say_scores(line: str, count: int) -> None:
+def _log_scores(line: str, count: int) -> None:
     """The scores with the number of examples that they are of, if it is known."""
     log.info("%s%s (see %s there)", line, f", on {count:,} validation examples" if count else "", CARD)
     if 0 < count < FEW_SCORED:

@@ -16,7 +16,7 @@ from regard.tables.forecast.engine import forecast_series, prepare
 from regard.tables.forecast.frequency import detect_period, infer_frequency
 from regard.tables.forecast.network import LEVELS
 from regard.tables.forecast.quantiles import Mix, fit_mix, pinball
-from regard.tables.forecast.report import _beside, _seasons
+from regard.tables.forecast.report import _compared, _seasons
 from regard.tables.forecast.rows import SeriesRows
 from regard.tables.forecast.scores import MethodScore, _lead, score_windows
 from regard.tables.forecast.series import read_series
@@ -267,7 +267,7 @@ def test_a_long_series_is_cut_and_two_seasons_are_read():
     ],
 )
 def test_a_difference_is_judged_by_the_noise_between_windows(differences, words):
-    said = _beside(MethodScore("other", 1.0, 1.0, 0.8, 0.9, **_lead(np.array(differences))))
+    said = _compared(MethodScore("other", 1.0, 1.0, 0.8, 0.9, *_lead(np.array(differences))))
     assert words in said
     assert bool(said) == bool(words)
 

@@ -20,7 +20,7 @@ from regard.tasks.lm.baseline import ngram_baseline
 from regard.tasks.lm.kneser_ney import KneserNey
 from regard.tasks.summarise.baseline import first_sentences, lead_baseline
 from regard.tasks.tag.baseline import frequent_tags
-from regard.tasks.training import _say_scores
+from regard.tasks.training import _log_scores
 from regard.tasks.translate.baseline import word_for_word, word_table
 from tests.command import regard
 
@@ -89,10 +89,10 @@ def test_a_run_behind_its_baseline_says_so(notes: list[str]):
 
 
 def test_a_score_of_few_examples_says_so(notes: list[str]):
-    _say_scores("runs/a: accuracy 1.0000", 8)
+    _log_scores("runs/a: accuracy 1.0000", 8)
     assert "accuracy 1.0000, on 8 validation examples" in notes[-2]
     assert "8 validation examples are too few" in notes[-1]
-    _say_scores("runs/a: accuracy 1.0000", 800)
+    _log_scores("runs/a: accuracy 1.0000", 800)
     assert "on 800 validation examples" in notes[-1]
 
 

@@ -65,11 +65,11 @@ def backtest_grid(forecast: Forecast) -> RenderableType:
     windows = f"{forecast.windows:,} held-out window{'s' if forecast.windows > 1 else ''}"
     heads = ("method", "MASE", "quantile loss", "in 80% interval", "in 90% interval")
     note = "MASE, weighted quantile loss: lower is better; each window was forecast from what came before it"
-    notes = [note, *filter(None, map(_beside, forecast.scores))]
+    notes = [note, *filter(None, map(_compared, forecast.scores))]
     return Group(grid(f"Back-test on {windows} of {_steps(forecast)}", heads, rows), *notes)
 
 
-def _beside(one: MethodScore) -> str:
+def _compared(one: MethodScore) -> str:
     """Whether the forecast is ahead of this method by more than the noise between windows."""
     lead, error = one.mase_lead, one.mase_lead_error
     if math.isnan(error):

@@ -48,7 +48,8 @@ def score_windows(held_out: Sequence[Window]) -> list[MethodScore]:
             Window(one.of, one.origin, baseline_quantiles(one.of, method(one.of), one.origin)) for one in held_out
         ]
         errors = _window_errors(windows)
-        scores.append(replace(_score(name, windows, errors), **_lead(errors - own)))
+        lead, error = _lead(errors - own)
+        scores.append(replace(_score(name, windows, errors), mase_lead=lead, mase_lead_error=error))
     return scores
 
 
@@ -84,12 +85,11 @@ def _window_errors(windows: Sequence[Window]) -> Float[np.ndarray, " window"]:
     return errors
 
 
-def _lead(differences: Float[np.ndarray, " window"]) -> dict[str, float]:
-    """The mean difference, and its standard error if there are windows to estimate it from."""
+def _lead(differences: Float[np.ndarray, " window"]) -> tuple[float, float]:
+    """The mean difference, and its standard error; NaN where there are no windows to estimate it from."""
     known = differences[np.isfinite(differences)]
-    if len(known) < 2:
-        return {"mase_lead": float(known.mean()) if len(known) else float("nan")}
-    return {"mase_lead": float(known.mean()), "mase_lead_error": float(known.std(ddof=1) / np.sqrt(len(known)))}
+    mean = float(known.mean()) if len(known) else float("nan")
+    return mean, float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("nan")
 
 
 def _score(name: str, windows: Sequence[Window], errors: Float[np.ndarray, " window"]) -> MethodScore:

@@ -29,10 +29,10 @@ def table(
     body = ""
     for number, row in enumerate(rows):
         own = ' class="own"' if first_own and number == 0 else ""
-        cells = "".join(f"<td{kind or _whole(cell)}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True))
+        cells = "".join(f"<td{kind or _unbroken(cell)}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True))
         body += f"<tr{own}>{cells}</tr>"
     return f'<div class="wide"><table><thead><tr>{title}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _whole(cell: str) -> str:
+def _unbroken(cell: str) -> str:
     return ' class="w"' if WHOLE.fullmatch(cell) else ""
