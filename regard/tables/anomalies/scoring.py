@@ -90,7 +90,8 @@ class CellScorer:
         parts = np.stack([self._score_column(one, values, folds) for one in _with_progress(self.columns)], 1)
         total = row_surprise(parts[:, :, 0])
         self._hide_surprising(parts, values, folds)
-        return CellScores(*parts.transpose(2, 0, 1), total=total)
+        bits, expected, low, high, probability = parts.transpose(2, 0, 1)
+        return CellScores(bits, expected, low, high, probability, total)
 
     def _hide_surprising(
         self, parts: Float[np.ndarray, "row column part"], values: Float[Tensor, "row cell"], folds: Int[Tensor, " row"]
