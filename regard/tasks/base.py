@@ -72,6 +72,7 @@ class Prepared:
     weights: Mapping[str, Tensor] = field(default_factory=dict)  # to start from; others are initialised at random
     baseline: Measure = no_baseline  # a simple method on the same validation data
     calibrate: Callable[["Run"], Any] | None = None  # the task with what is fitted on the validation data at the end
+    scored_on: int = 0  # examples that the scores are of; 0: not said, as there is no number of them that matters
     refit: Callable[[], object] = lambda: None  # after scoring: fit what takes seconds again, on all the data
 
 

@@ -32,9 +32,16 @@ class Baseline:
 
     def ahead_of(self, scores: Scores) -> bool:
         """Whether the run scores worse; a run without a finite score does."""
+        return not self._difference(scores) >= -TIES
+
+    def lead(self, scores: Scores) -> str:
+        """By how much a run that is not behind is ahead."""
+        difference = self._difference(scores)
+        return f"ahead by {difference:.4f}" if difference > TIES else "level"
+
+    def _difference(self, scores: Scores) -> float:
         run = scores.get(self.score, math.nan)
-        difference = self.value - run if self.lower_is_better else run - self.value
-        return not difference >= -TIES
+        return self.value - run if self.lower_is_better else run - self.value
 
 
 Measure = Callable[[], Baseline | None]  # None: nothing to compare with
@@ -54,5 +61,5 @@ def measure_baseline(measure: Measure, scores: Scores) -> Baseline | None:
     if baseline.ahead_of(scores):
         log.warning("%s: the run is behind it; %s", line, baseline.remedy)
     else:
-        log.info("%s: the run is level or ahead", line)
+        log.info("%s: the run is %s", line, baseline.lead(scores))
     return baseline

@@ -26,6 +26,8 @@ from regard.train import Callback, Loop, Report, join_ranks
 
 log = logging.getLogger(__name__)
 
+FEW_SCORED = 50  # validation examples below which a score is a guess
+
 
 def train(
     plan: Plan,
@@ -126,12 +128,23 @@ def _finish(plan: Plan, ready: Prepared, report: Report, folder: RunFolder) -> N
         folder.write_config(describe(plan, folder.path))
     scores = ready.score(load_run(folder.path), math.nan if best is None else best)
     line = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
-    log.info("%s: %s (see %s there)", folder.path, line, CARD)
+    _log_scores(f"{folder.path}: {line}", ready.scored_on)
+    if plan.task.verb == "lm":  # how often was only estimated, from a usual speed
+        log.info("the text was read %.3g times", report.progress.step / ready.train.steps_per_epoch)
     baseline = measure_baseline(ready.baseline, scores)
     beside = {} if baseline is None else {f"baseline_{baseline.score}": baseline.value}
     folder.log(step=report.progress.step, **scores, **beside)
     ready.refit()
     write_text(folder.path / CARD, card(plan, report, scores, folder.path, baseline))
+
+
+def _log_scores(line: str, count: int) -> None:
+    """The scores with the number of examples that they are of, if it is known."""
+    log.info("%s%s (see %s there)", line, f", on {count:,} validation examples" if count else "", CARD)
+    if 0 < count < FEW_SCORED:
+        log.warning(
+            "note: %d validation examples are too few for a reliable score; hold out at least %d", count, FEW_SCORED
+        )
 
 
 def card(plan: Plan, report: Report, scores: Scores, out: Path, baseline: Baseline | None = None) -> str:

@@ -15,6 +15,8 @@ from scipy.stats import norm
 from regard.core.errors import ConfigError
 from regard.tables import NPTAnomalies
 from regard.tables.anomalies.columns import Levels, role_of
+from regard.tables.anomalies.report import _sentence
+from regard.tables.anomalies.scoring import VERY_SURPRISING, CellScorer, Scored, pulled_in
 from regard.tables.anomalies.surprise import (
     QuantileLaw,
     level_surprise,
@@ -168,6 +170,54 @@ def test_another_value_in_a_constant_column_is_surprising():
     assert (named["column"], named["expected"]) == ("same", 5)
     assert named["surprise"] > 5
     assert (detector.predict(known) == -1).sum() == 6
+
+
+def test_few_numbers_far_from_all_others_are_pulled_in():
+    numbers = torch.arange(100).double()
+    assert torch.equal(pulled_in(numbers), numbers)
+    pulled = pulled_in(torch.cat([numbers, torch.tensor([1e6, -1e6]).double()]))
+    assert torch.equal(pulled[:100], numbers)
+    assert pulled[100] < 300
+    assert pulled[101] > -200
+    heavy = torch.logspace(0, 6, 101).double()
+    assert (pulled_in(heavy) == heavy).sum() == 100  # a column whose numbers are often far is left as it is
+
+
+def test_a_very_surprising_cell_is_hidden_when_others_are_judged():
+    asked = []
+
+    class Watched(CellScorer):
+        def __init__(self):
+            self.columns = [Scored("a", "numbers", (0, 1)), Scored("b", "numbers", (2,))]
+
+        def _score_column(self, column, values, folds):
+            asked.append((column.name, values.tolist(), folds.tolist()))
+            return np.full((len(values), 5), -1.0)
+
+    parts = np.zeros((3, 2, 5))
+    parts[1, 0, 0] = VERY_SURPRISING + 1
+    parts[2, 1, 0] = VERY_SURPRISING - 1
+    Watched()._hide_surprising(parts, torch.arange(9.0).reshape(3, 3), torch.tensor([0, 1, 0]))
+    ((name, (row,), folds),) = asked
+    assert (name, np.isnan(row).tolist(), row[2], folds) == ("b", [True, True, False], 5, [1])
+    assert parts[1, 1, 0] == -1
+    assert parts[1, 0, 0] == VERY_SURPRISING + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "low", "high", "words"),
+    [
+        (251600, 9e5, 613870.0, 1.9271e6, "x = 251,600, expected 613,870 to 1,927,100 (+3.0)"),
+        (1700.0, 60.0, 46.223, 93.202, "x = 1700, expected 46.2 to 93.2 (+3.0)"),
+        ("2032-01-01", "2024-01-01", "2023-01-22", "2025-04-10", "expected 2023-01-22 to 2025-04-10"),
+        ("quiet street near school, lake view", "quiet street near school", None, None, "…"),
+    ],
+)
+def test_a_cell_in_words(value, expected, low, high, words):
+    parts = {"value": value, "expected": expected, "low": low, "high": high, "probability": 0.4, "surprise": 3.0}
+    said = _sentence({"column": "x", **parts})
+    assert words in said
+    assert said.count("quiet street near school, expected") == 0
 
 
 def test_a_table_of_one_column_is_scored():

@@ -16,8 +16,9 @@ from regard.tables.forecast.engine import forecast_series, prepare
 from regard.tables.forecast.frequency import detect_period, infer_frequency
 from regard.tables.forecast.network import LEVELS
 from regard.tables.forecast.quantiles import Mix, fit_mix, pinball
+from regard.tables.forecast.report import _compared, _seasons
 from regard.tables.forecast.rows import SeriesRows
-from regard.tables.forecast.scores import score_windows
+from regard.tables.forecast.scores import MethodScore, _lead, score_windows
 from regard.tables.forecast.series import read_series
 from tests.command import regard
 
@@ -254,6 +255,27 @@ def test_a_long_series_is_cut_and_two_seasons_are_read():
     )
     assert series[0].periods == (7, 365)
     assert len(prepare(series[0], 7).values) == 1500
+
+
+@pytest.mark.parametrize(
+    ("differences", "words"),
+    [
+        ([0.1, -0.1, 0.02], "level, 0.007 of MASE is within the noise"),
+        ([0.1, 0.11, 0.12], "ahead by 0.110 of MASE (± 0.012"),
+        ([-0.1, -0.11, np.nan, -0.12], "behind by 0.110"),
+        ([0.3], ""),
+    ],
+)
+def test_a_difference_is_judged_by_the_noise_between_windows(differences, words):
+    said = _compared(MethodScore("other", 1.0, 1.0, 0.8, 0.9, *_lead(np.array(differences))))
+    assert words in said
+    assert bool(said) == bool(words)
+
+
+def test_seasons_are_named():
+    said = "season of 7 steps (2 series), season of 7 and 365 steps (1 series), no season (1 series)"
+    assert _seasons([(7, 365), (7,), (7,), (1,)]) == said
+    assert _seasons([(7,), (7,)]) == "season of 7 steps"
 
 
 def test_the_verb_writes_a_table_a_plot_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

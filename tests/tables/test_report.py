@@ -30,17 +30,20 @@ from sklearn.metrics import (
 from regard.core.errors import ConfigError
 from regard.tables import NPTClassifier, NPTRegressor
 from regard.tables.baselines import linear
+from regard.tables.cutting import cut, cut_apart
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.table import EncodedTable
 from regard.tables.report import accuracy, baselines, dependence, held_out, importance
 from regard.tables.report.accuracy import score_models
 from regard.tables.report.calibration import coverage, reliability
+from regard.tables.report.deciding import influence_section
 from regard.tables.report.direction import Outputs
 from regard.tables.report.held_out import Fold, HeldOutRows, divide, divided_rows
 from regard.tables.report.importance import measure_importance
-from regard.tables.report.mistakes import confusion, detection
-from regard.tables.report.results import Coverage, Results
-from regard.tables.report.svg import labelled_ticks
+from regard.tables.report.markup import table as html_table
+from regard.tables.report.mistakes import confusion, detection, recall_steps
+from regard.tables.report.results import Coverage, DecidingRow, Influence, Results, TargetResults
+from regard.tables.report.svg import Axes, Scale, fitting_ticks, labelled_ticks
 from tests.command import regard as command
 
 NASTY = "<script>alert('x')</script> & \"y\""
@@ -393,6 +396,50 @@ def test_ticks_are_round_and_told_apart():
     assert [label for _, label in labelled_ticks(0, 1)] == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
     assert [label for _, label in labelled_ticks(-30_000, 30_000, 4)] == ["−20,000", "0", "20,000"]
     assert labelled_ticks(3, 3) == [(3, "3")]
+
+
+def test_ticks_have_room_for_their_labels():
+    narrow = Scale(180_000, 720_000, 0, 190)
+    labels = [label for _, label in fitting_ticks(narrow)]
+    assert labels == ["200,000", "400,000", "600,000"]
+    assert len(fitting_ticks(Scale(180_000, 720_000, 0, 60))) == 1
+    narrow, wide = (Axes.of((0, 1), (0, high), 400, 300).x.start for high in (1, 2_000_000))
+    assert wide - narrow == pytest.approx(6.2 * (len("2,000,000") - len("1.0")))
+
+
+def test_texts_are_cut_so_that_they_can_be_told_apart():
+    assert cut("quiet street near school", 14) == "quiet s…school"
+    texts = ["garden and cellar, well kept", "garden and cellar, well kept with lake view", "old"]
+    assert cut_apart(texts, 14) == ["garden…l kept", "garden…e view", "old"]
+    assert cut_apart(["aaaaaaaa1aaaaaaaa", "aaaaaaaa2aaaaaaaa"], 8) == ["aaaaaaaa1aaaaaaaa", "aaaaaaaa2aaaaaaaa"]
+    assert cut_apart([], 8) == []
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_steps_of_recall_end_where_thresholds_do(first):
+    truth = np.array([first, 0, 1, 0, 0, 1], dtype=bool)  # by falling probability
+    recall, precision = recall_steps(truth, np.linspace(1, 0, 6))
+    assert np.sum(np.diff(recall) * precision[1:]) == pytest.approx(
+        average_precision_score(truth, np.linspace(1, 0, 6))
+    )
+    assert precision[0] == (1 if first else 1 / 3)
+    assert (recall[0], recall[-1], precision[-1]) == (0, 1, truth.mean())
+
+
+@pytest.mark.parametrize(("largest", "words"), [(1.9, "largest weight is 1.90 times"), (9, "check them")])
+def test_rows_of_a_nearly_uniform_weight_do_not_stand_out(largest, words):
+    rows = (DecidingRow(4, largest / 100, "yes", ("2023-02-09",)), DecidingRow(7, 0.012, "no", ("2024-01-01",)))
+    target = object.__new__(TargetResults)
+    object.__setattr__(target, "name", "fraud")
+    object.__setattr__(target, "influence", Influence(("sold",), rows, 0.01, 30, True))
+    page = "".join(influence_section(target))
+    assert words in page
+    assert ('<td class="w">2023-02-09</td>' in page, "2024" in page) == (largest > 2, False)
+
+
+def test_numbers_and_dates_are_not_broken_over_lines():
+    page = html_table(["a", "b", "c"], [["−3.5", "2023-02-09 10:30", "12 rooms"]])
+    assert page.count('class="w"') == 2
 
 
 @pytest.mark.usefixtures("few")

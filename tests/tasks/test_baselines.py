@@ -20,6 +20,7 @@ from regard.tasks.lm.baseline import ngram_baseline
 from regard.tasks.lm.kneser_ney import KneserNey
 from regard.tasks.summarise.baseline import first_sentences, lead_baseline
 from regard.tasks.tag.baseline import frequent_tags
+from regard.tasks.training import _log_scores
 from regard.tasks.translate.baseline import word_for_word, word_table
 from tests.command import regard
 
@@ -84,6 +85,15 @@ def test_a_run_behind_its_baseline_says_so(notes: list[str]):
         assert ("the run is behind it; train longer" in notes[-1]) == behind
         assert notes[-1].startswith(f"baseline: {baseline.score} 0.8000 by counting, in ")
     assert measure_baseline(lambda: None, {}) is None
+    assert (accuracy.lead({"accuracy": 0.9}), loss.lead({"loss": 0.8})) == ("ahead by 0.1000", "level")
+
+
+def test_a_score_of_few_examples_says_so(notes: list[str]):
+    _log_scores("runs/a: accuracy 1.0000", 8)
+    assert "accuracy 1.0000, on 8 validation examples" in notes[-2]
+    assert "8 validation examples are too few" in notes[-1]
+    _log_scores("runs/a: accuracy 1.0000", 800)
+    assert "on 800 validation examples" in notes[-1]
 
 
 def test_frequent_tags_guess_words_that_are_new():

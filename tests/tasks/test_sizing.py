@@ -9,7 +9,7 @@ import torch
 from regard.models import GPT
 from regard.store import read_config
 from regard.tasks.lm.recipe import language_model
-from regard.tasks.lm.sizing import Reasons, TextSize, fitted, parameters
+from regard.tasks.lm.sizing import Reasons, TextSize, _passes, fitted, parameters
 from regard.tasks.plan import Plan
 from regard.text import BPE, Bytes, Characters
 from tests.command import regard
@@ -104,3 +104,8 @@ def test_many_tokens_have_no_vector_for_each_pair(tmp_path: Path):
     assert model["bigram"] is None
     assert model["vocab"] == 1500
     assert GPT(vocab=5).bigram is None
+
+
+def test_passes_over_the_text_are_rounded_as_the_speed_is_assumed():
+    said = [_passes(count) for count in (0.3, 1.2, 7.6, 31.9, 58.0)]
+    assert said == ["less than one pass", "about 1 pass", "about 8 passes", "about 30 passes", "about 60 passes"]

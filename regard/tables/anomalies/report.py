@@ -1,6 +1,7 @@
 """Anomalies for people to read: the most surprising rows with their cells, as a grid, as JSON or as a table."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from rich.console import Group, RenderableType
 
 from regard.core.errors import ConfigError
 from regard.tables.anomalies.scoring import CellScores
+from regard.tables.cutting import cut, cut_apart
 from regard.tables.encode.cells import as_label, is_missing
 from regard.tables.encode.columns import nearest
 from regard.tables.estimators.anomalies import NPTAnomalies
@@ -18,6 +20,9 @@ from regard.tables.rendering import grid
 
 MAX_KEYS = 2  # that are shown beside a row
 MAX_CELLS = 3  # that are shown of a row
+MAX_KEY, MAX_CELL = 24, 32  # characters of an identifier, and of a text unless it would look like another
+VALUE_DIGITS, ENDS_DIGITS = 6, 3  # significant ones of a number, and of the ends of an interval
+THOUSANDS = 10_000  # from which on they are set apart
 WORTH_SHOWING = 2.0  # bits of a cell, unless it is the first
 REASONS = {"key": "identifiers, shown beside the row", "text": "texts, not scored", "empty": "empty, not scored"}
 
@@ -104,13 +109,12 @@ def _wide(title: str, heads: Sequence[str], lines: Sequence[Sequence[Any]]) -> R
     """Sentences about cells are longer than the cells of other grids."""
     table = grid(title, heads, [])
     for line in lines:
-        table.add_row(*(_short(cell) for cell in line[:-1]), str(line[-1]).replace("[", "\\["))
+        table.add_row(*(_short(cell) for cell in line[:-1]), _escaped(line[-1]))
     return table
 
 
-def _short(cell: Any, most: int = 24) -> str:
-    text = _text(cell)
-    return (text if len(text) <= most else text[: most - 1] + "…").replace("[", "\\[")
+def _short(cell: Any) -> str:
+    return _escaped(cut(_text(cell), MAX_KEY))
 
 
 def _sentence(cell: dict[str, Any]) -> str:
@@ -118,16 +122,33 @@ def _sentence(cell: dict[str, Any]) -> str:
     if is_missing(cell["expected"]):
         return f"{cell['column']} is missing ({cell['surprise']:+.1f})"
     if is_missing(cell["low"]):
-        expected = f"{_text(cell['expected'])} with probability {cell['probability']:.0%}"
+        value, expected = cut_apart([_text(cell["value"]), _text(cell["expected"])], MAX_CELL)
+        expected = f"{expected} with probability {cell['probability']:.0%}"
     else:
-        expected = f"{_text(cell['low'])} to {_text(cell['high'])}"
-    return f"{cell['column']} = {_short(cell['value'])}, expected {expected} ({cell['surprise']:+.1f})"
+        value = _quantity(cell["value"], VALUE_DIGITS)
+        expected = f"{_quantity(cell['low'], ENDS_DIGITS)} to {_quantity(cell['high'], ENDS_DIGITS)}"
+    return f"{cell['column']} = {value}, expected {expected} ({cell['surprise']:+.1f})"
+
+
+def _quantity(cell: Any, digits: int) -> str:
+    """A number with at least so many significant digits, and thousands apart; a date as it is."""
+    label = as_label(cell)
+    if not isinstance(label, int | float) or not 1e-4 <= abs(label) < 1e12:
+        return f"{label:.{digits}g}" if isinstance(label, float) else str(label)
+    places = max(0, digits - 1 - math.floor(math.log10(abs(label))))
+    text = f"{label:,.{places}f}" if abs(label) >= THOUSANDS else f"{label:.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
 
 
 def _text(cell: Any) -> str:
+    """As in a file of numbers: with all digits that it has, and nothing between them."""
     if is_missing(cell):
         return ""
-    return f"{cell:g}" if isinstance(cell, float) else str(as_label(cell))
+    return f"{cell:.12g}" if isinstance(cell, float) else str(as_label(cell))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", "\\[")
 
 
 def _plain(cell: Any) -> Any:

@@ -6,7 +6,7 @@ not in the table that was fitted are scored like those of the first fold.
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +36,9 @@ MAX_FEATURES = 16  # numbers that a column is predicted from: those most correla
 FIRST_MEMBER = 1  # the first one that reads a number by its rank, so that outliers in the context do no harm
 MANY_ROWS = 2000  # from which on half of the table is context enough
 INTERVAL = (0.05, 0.5, 0.95)
+VERY_SURPRISING = 10.0  # bits of a cell that is hidden when the other cells of its row are predicted
+FENCE = 3.0  # distances of the quartiles beyond them from which on a number may be an error (Tukey, 1977)
+FAR = 0.01  # of a column, at most, that are pulled in at each end
 PROGRESS_SECONDS = 10.0
 
 logger = logging.getLogger("regard.tables")
@@ -59,14 +62,7 @@ class CellScores:
     low: Float[np.ndarray, "row column"]  # of numbers; NaN for levels
     high: Float[np.ndarray, "row column"]
     probability: Float[np.ndarray, "row column"]  # of the most probable level; NaN for numbers
-
-    @property
-    def total(self) -> Float[np.ndarray, " row"]:
-        """The surprise of each row: the norm of that of its cells, where it is more than expected.
-
-        So one cell that is plainly wrong counts more than several that are slightly unusual.
-        """
-        return np.sqrt(np.square(self.bits.clip(min=0)).sum(1))
+    total: Float[np.ndarray, " row"]  # surprise of each row, before a cell of it was hidden from the others
 
 
 class CellScorer:
@@ -91,15 +87,26 @@ class CellScorer:
     def score(self, values: Float[Tensor, "row cell"]) -> CellScores:
         """The surprise of every cell of these rows."""
         folds = torch.tensor([self._folds.get(row.tobytes(), 0) for row in _plain(values)])
-        began = said = time.monotonic()
-        parts: list[Float[np.ndarray, "row part"]] = []
+        parts = np.stack([self._score_column(one, values, folds) for one in _with_progress(self.columns)], 1)
+        total = row_surprise(parts[:, :, 0])
+        self._hide_surprising(parts, values, folds)
+        bits, expected, low, high, probability = parts.transpose(2, 0, 1)
+        return CellScores(bits, expected, low, high, probability, total)
+
+    def _hide_surprising(
+        self, parts: Float[np.ndarray, "row column part"], values: Float[Tensor, "row cell"], folds: Int[Tensor, " row"]
+    ) -> None:
+        """Score rows with a very surprising cell again, with that cell hidden where it would mislead about others."""
+        worst = parts[:, :, 0].argmax(1)
+        misled = np.flatnonzero(parts[:, :, 0].max(1) > VERY_SURPRISING)
+        hidden = values[misled].clone()
+        for row, column in enumerate(worst[misled].tolist()):
+            hidden[row, list(self.columns[column].places)] = torch.nan
         for number, column in enumerate(self.columns):
-            parts.append(self._score_column(column, values, folds))
-            if time.monotonic() - said > PROGRESS_SECONDS:
-                said = time.monotonic()
-                left = (said - began) / (number + 1) * (len(self.columns) - number - 1)
-                logger.info("scored %d of %d columns; about %.0f s to go", number + 1, len(self.columns), left)
-        return CellScores(*np.stack(parts, 2).transpose(1, 0, 2))
+            some = np.flatnonzero(worst[misled] != number)
+            if len(some):
+                rows = misled[some]
+                parts[rows, number] = self._score_column(column, hidden[some], folds[rows])
 
     def _score_column(
         self, column: Scored, values: Float[Tensor, "row cell"], folds: Int[Tensor, " row"]
@@ -134,7 +141,7 @@ class CellScorer:
             surprise = level_surprise(probabilities, frequencies, levels.codes(cells), unseen)
             nothing = torch.full((len(values),), torch.nan)
             return _columns(surprise, levels.values[best.indices], nothing, nothing, best.values)
-        prediction = self._predict(column, context, known.double(), 0, values)
+        prediction = self._predict(column, context, pulled_in(known.double()), 0, values)
         resolution = resolution_of(known)
         own = QuantileLaw.of_column(known, len(values), resolution)
         surprise = number_surprise(QuantileLaw.of(prediction[:, 1:], resolution), own, cells)
@@ -162,6 +169,35 @@ class CellScorer:
             table = replace(table, values=table.values[:, best], category=category[best])
         predictor = InContextPredictor(self.model, table, Members(self.members, FIRST_MEMBER), self.seed)
         return predictor.predict(_select(values, others))
+
+
+def row_surprise(bits: Float[np.ndarray, "row column"]) -> Float[np.ndarray, " row"]:
+    """The surprise of each row: the norm of that of its cells, where it is more than expected.
+
+    So one cell that is plainly wrong counts more than several that are slightly unusual.
+    """
+    return np.sqrt(np.square(bits.clip(min=0)).sum(1))
+
+
+def pulled_in(numbers: Float[Tensor, " row"]) -> Float[Tensor, " row"]:
+    """Numbers of which the few that are far from all others are no farther than a fence (winsorised).
+
+    One number that is wrong by orders of magnitude would else widen the predictions of all rows like its own.
+    """
+    low, quarter, other, high = torch.quantile(numbers, torch.tensor([FAR, 0.25, 0.75, 1 - FAR]).double())
+    reach = FENCE * (other - quarter)
+    return numbers.clamp(torch.minimum(low, quarter - reach), torch.maximum(high, other + reach))
+
+
+def _with_progress(columns: Sequence[Scored]) -> Iterator[Scored]:
+    """Columns, one after another; how long the others take is logged from time to time."""
+    began = said = time.monotonic()
+    for number, column in enumerate(columns, 1):
+        yield column
+        if time.monotonic() - said > PROGRESS_SECONDS:
+            said = time.monotonic()
+            left = (said - began) / number * (len(columns) - number)
+            logger.info("scored %d of %d columns; about %.0f s to go", number, len(columns), left)
 
 
 def _columns(*parts: Tensor) -> Float[Tensor, "row part"]:

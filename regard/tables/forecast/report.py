@@ -3,15 +3,19 @@
 import json
 import logging
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
 
 from regard.tables.forecast.forecaster import Forecast
+from regard.tables.forecast.scores import MethodScore
 from regard.tables.rendering import grid
 
-SHOWN = 5  # notes
+SHOWN = 5  # notes, or seasons
+CLEAR = 2.0  # standard errors
 logger = logging.getLogger("regard.tables")
 
 
@@ -20,7 +24,7 @@ def log_series(forecast: Forecast) -> None:
     series = forecast.series
     lengths = [len(one.values) for one in series]
     count = f"{lengths[0]:,} values" if len(series) == 1 else f"{len(series):,} series of {_range(lengths)} values"
-    logger.info("%s, %s; %s", count, series[0].frequency.name, _seasons(forecast))
+    logger.info("%s, %s; %s", count, series[0].frequency.name, _seasons([one.periods for one in series]))
     for note in forecast.notes[:SHOWN]:
         logger.warning("note: %s", note)
     if len(forecast.notes) > SHOWN:
@@ -33,11 +37,16 @@ def _range(lengths: list[int]) -> str:
     return f"{min(lengths):,} to {max(lengths):,}" if min(lengths) < max(lengths) else f"{lengths[0]:,}"
 
 
-def _seasons(forecast: Forecast) -> str:
-    seasons = {one.periods for one in forecast.series}
-    if len(seasons) > 1:
-        return "seasons differ"
-    (periods,) = seasons
+def _seasons(periods: Sequence[tuple[int, ...]]) -> str:
+    """The season of all series, or which of the seasons how many of them have."""
+    counts = Counter(periods).most_common()
+    if len(counts) == 1:
+        return _season(counts[0][0])
+    shown = [f"{_season(each)} ({count:,} series)" for each, count in counts[:SHOWN]]
+    return ", ".join(shown) + (", and others" if len(counts) > SHOWN else "")
+
+
+def _season(periods: tuple[int, ...]) -> str:
     return "no season" if periods == (1,) else f"season of {' and '.join(map(str, periods))} steps"
 
 
@@ -56,7 +65,19 @@ def backtest_grid(forecast: Forecast) -> RenderableType:
     windows = f"{forecast.windows:,} held-out window{'s' if forecast.windows > 1 else ''}"
     heads = ("method", "MASE", "quantile loss", "in 80% interval", "in 90% interval")
     note = "MASE, weighted quantile loss: lower is better; each window was forecast from what came before it"
-    return Group(grid(f"Back-test on {windows} of {_steps(forecast)}", heads, rows), note)
+    notes = [note, *filter(None, map(_compared, forecast.scores))]
+    return Group(grid(f"Back-test on {windows} of {_steps(forecast)}", heads, rows), *notes)
+
+
+def _compared(one: MethodScore) -> str:
+    """Whether the forecast is ahead of this method by more than the noise between windows."""
+    lead, error = one.mase_lead, one.mase_lead_error
+    if math.isnan(error):
+        return ""
+    if abs(lead) <= CLEAR * error:
+        return f"regard beside {one.method}: level, {abs(lead):.3f} of MASE is within the noise (± {CLEAR * error:.3f})"
+    ahead = "ahead" if lead > 0 else "behind"
+    return f"regard beside {one.method}: {ahead} by {abs(lead):.3f} of MASE (± {CLEAR * error:.3f} between windows)"
 
 
 def _steps(forecast: Forecast) -> str:

@@ -1,7 +1,7 @@
 """Scores of a back-test: MASE, weighted quantile loss and coverage, beside simple methods."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -25,6 +25,8 @@ class MethodScore:
     weighted_quantile_loss: float  # of the deciles, relative to the sum of absolute values
     coverage_80: float
     coverage_90: float
+    mase_lead: float = float("nan")  # of the forecast over this method: the mean difference over windows
+    mase_lead_error: float = float("nan")  # its standard error, from the spread over windows
 
 
 def seasonal_scale(values: Float[np.ndarray, " time"], period: int) -> float:
@@ -39,12 +41,15 @@ def score_windows(held_out: Sequence[Window]) -> list[MethodScore]:
     if not held_out:
         return []
     baselines = {"exponential smoothing": _smoothing_name, "seasonal naive": lambda _: SEASONAL_NAIVE}
-    scores = [_score("regard", held_out)]
+    own = _window_errors(held_out)
+    scores = [_score("regard", held_out, own)]
     for name, method in baselines.items():
         windows = [
             Window(one.of, one.origin, baseline_quantiles(one.of, method(one.of), one.origin)) for one in held_out
         ]
-        scores.append(_score(name, windows))
+        errors = _window_errors(windows)
+        lead, error = _lead(errors - own)
+        scores.append(replace(_score(name, windows, errors), mase_lead=lead, mase_lead_error=error))
     return scores
 
 
@@ -69,26 +74,38 @@ def baseline_quantiles(one: Prepared, method: str, origin: int) -> Float[np.ndar
     return forecasts[origin][:, None] + quantiles - centre
 
 
-def _score(name: str, windows: Sequence[Window]) -> MethodScore:
-    mase, loss, total, inside = [], 0.0, 0.0, []
+def _window_errors(windows: Sequence[Window]) -> Float[np.ndarray, " window"]:
+    """The MASE of each window; NaN where there is nothing to compare with."""
+    errors = np.full(len(windows), np.nan)
+    for number, one in enumerate(windows):
+        actual, past = one.of.outcome(one.origin), one.of.actual[: one.origin + 1]
+        known, scale = np.isfinite(actual), seasonal_scale(past, one.of.series.periods[0])
+        if known.any() and scale > EXACT * np.nanmax(np.abs(past)):
+            errors[number] = np.abs(actual[known] - one.median[known]).mean() / scale
+    return errors
+
+
+def _lead(differences: Float[np.ndarray, " window"]) -> tuple[float, float]:
+    """The mean difference, and its standard error; NaN where there are no windows to estimate it from."""
+    known = differences[np.isfinite(differences)]
+    mean = float(known.mean()) if len(known) else float("nan")
+    return mean, float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("nan")
+
+
+def _score(name: str, windows: Sequence[Window], errors: Float[np.ndarray, " window"]) -> MethodScore:
+    loss, total, inside = 0.0, 0.0, []
     for one in windows:
         actual = one.of.outcome(one.origin)
         known = np.isfinite(actual)
         if not known.any():
             continue
         actual, quantiles = actual[known], one.quantiles[known]
-        past = one.of.actual[: one.origin + 1]
-        scale = seasonal_scale(past, one.of.series.periods[0])
-        if scale > EXACT * np.nanmax(np.abs(past)):
-            mase.append(np.abs(actual - one.median[known]).mean() / scale)
         loss += 2 * pinball(quantiles, actual)[:, DECILES].mean(1).sum()
         total += np.abs(actual).sum()
         inside.append([_inside(quantiles, actual, low) for low in (0.1, 0.05)])
     coverage = np.concatenate([np.array(each) for each in inside], 1).mean(1) if inside else [np.nan, np.nan]
-    wql = loss / total if total else float("nan")
-    return MethodScore(
-        name, float(np.mean(mase)) if mase else float("nan"), wql, float(coverage[0]), float(coverage[1])
-    )
+    mase = float(np.nanmean(errors)) if np.isfinite(errors).any() else float("nan")
+    return MethodScore(name, mase, loss / total if total else float("nan"), float(coverage[0]), float(coverage[1]))
 
 
 def _inside(quantiles: np.ndarray, actual: np.ndarray, low: float) -> np.ndarray:

@@ -1,7 +1,10 @@
 """Pieces of HTML: tables, figures, paragraphs. Texts are escaped here, unless they are HTML already."""
 
+import re
 from collections.abc import Collection, Sequence
 from html import escape
+
+WHOLE = re.compile(r"[−+-]?\d[\d.,:/−-]{0,24}( \d\d:\d\d(:\d\d)?)?")  # a number or a date: never broken
 
 
 def paragraph(content: str) -> str:
@@ -26,6 +29,10 @@ def table(
     body = ""
     for number, row in enumerate(rows):
         own = ' class="own"' if first_own and number == 0 else ""
-        cells = "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True))
+        cells = "".join(f"<td{kind or _unbroken(cell)}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True))
         body += f"<tr{own}>{cells}</tr>"
     return f'<div class="wide"><table><thead><tr>{title}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _unbroken(cell: str) -> str:
+    return ' class="w"' if WHOLE.fullmatch(cell) else ""

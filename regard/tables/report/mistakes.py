@@ -36,11 +36,26 @@ def confusion(truth: np.ndarray, probabilities: Float[np.ndarray, "row class"], 
     return Confusion(names, shown, mistakes)
 
 
+def recall_steps(
+    truth: np.ndarray, probability: Float[np.ndarray, " row"]
+) -> tuple[Float[np.ndarray, " corner"], Float[np.ndarray, " corner"]]:
+    """The corners of the precision–recall curve, drawn as steps: the area under it is the average precision.
+
+    A step up to some recall has the precision of the first threshold that reaches it. scikit-learn's last point, a
+    precision of one at no recall, belongs to no threshold and is not drawn.
+    """
+    precision, recall, _ = precision_recall_curve(truth, probability)
+    reached, first = np.unique(recall[-2::-1], return_index=True)  # by ascending recall
+    height = precision[-2::-1][first][reached > 0]
+    ends = np.concatenate([[0.0], reached[reached > 0]])
+    return np.repeat(ends, 2)[1:-1], np.repeat(height, 2)
+
+
 def detection(truth: np.ndarray, probability: Float[np.ndarray, " row"], label: str) -> Detection | None:
     """How a class is detected, if any held-out row has it; `truth` is whether each row does."""
     if not truth.any():
         return None
-    precision, recall, _ = precision_recall_curve(truth, probability)
+    recall, precision = recall_steps(truth, probability)
     threshold, _ = best_threshold(truth, probability)
     scores = {name: detection_scores(truth, probability, at) for name, at in (("0.5", 0.5), ("proposed", threshold))}
     return Detection(

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from regard.tables.report.formats import cell_text, percent, score_interval, score_text
+from regard.tables.report.deciding import influence_section
+from regard.tables.report.formats import cell_text, fixed, percent, score_interval, score_text
 from regard.tables.report.markup import note, paragraph, table
 from regard.tables.report.results import Coverage, ModelScores, Results, TargetResults, Training
 from regard.tables.report.sections import (
@@ -12,7 +13,6 @@ from regard.tables.report.sections import (
     dependence_section,
     detection_section,
     importance_section,
-    influence_section,
     mistakes_section,
     scores_section,
 )
@@ -127,7 +127,7 @@ def _cards(target: TargetResults) -> str:
         last = target.calibration.intervals[-1]
         cards.append((percent(last.covered.value), f"of rows within their {percent(last.nominal)} interval"))
     elif target.calibration is not None:
-        cards.append((percent(target.calibration.error, 1), "calibration error of probabilities"))
+        cards.append((fixed(target.calibration.error, 3), "calibration error of probabilities"))
     drawn = "".join(f'<div class="card"><b>{big}</b><span>{small}</span></div>' for big, small in cards)
     return f'<div class="cards">{drawn}</div>'
 

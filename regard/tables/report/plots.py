@@ -6,6 +6,7 @@ from html import escape
 
 import pandas as pd
 
+from regard.tables.cutting import cut, cut_apart
 from regard.tables.report.formats import cell_text, number_text
 from regard.tables.report.results import (
     Confusion,
@@ -24,17 +25,19 @@ from regard.tables.report.svg import (
     TOP,
     Axes,
     Scale,
-    labelled_ticks,
+    fitting_ticks,
+    label_width,
     line,
     rectangle,
-    shorten,
     svg,
     text,
+    tick_below,
 )
 
 HALF, HEIGHT = 400, 300
 FULL = 840
 SMALL, SMALL_HEIGHT = 270, 200
+MAX_NAME = 16  # characters of a category, unless two would be alike
 DAY = 86_400
 
 
@@ -51,13 +54,13 @@ def forest(models: Sequence[ModelScores], metric: str, title: str) -> str:
     shown = [one for one in models if metric in one.scores]
     scores = [one.scores[metric] for one in shown]
     ends = [value for one in scores for value in (one.low, one.high, one.value)]
-    left, step = 170, 30
+    left, step = 24 + 1.15 * max(label_width(one.name) for one in shown), 30
     height = TOP + step * len(shown) + BOTTOM
     x = Scale(*padded(ends), left, FULL - 20)
     parts = []
-    for value, label in labelled_ticks(x.low, x.high, 8):
+    for value, label in fitting_ticks(x, 8):
         parts.append(line(x(value), TOP, x(value), height - BOTTOM, "grid"))
-        parts.append(text(x(value), height - BOTTOM + 16, label, "tick", "middle"))
+        parts.append(tick_below(x(value), height - BOTTOM + 16, label, FULL))
     for place, (one, score) in enumerate(zip(shown, scores, strict=True)):
         y, kind = TOP + step * (place + 0.5), "c1" if place == 0 else "c0"
         parts.append(text(left - 12, y + 4, one.name, "strong" if place == 0 else "label", "end"))
@@ -92,7 +95,7 @@ def residual_plot(measured: Residuals, target: str) -> str:
     axes = Axes.of(padded(measured.predicted), padded((*measured.residual, 0.0)), HALF, HEIGHT)
     zero = axes.curve((axes.x.low, axes.x.high), (0, 0), "reference")
     marks = axes.points(measured.predicted, measured.residual, "c1 faint", 3)
-    drawn = axes.draw(f"predicted {shorten(target, 40)}", "true − predicted") + zero + marks
+    drawn = axes.draw(f"predicted {cut(target, 40)}", "true − predicted") + zero + marks
     return svg(HALF, HEIGHT, drawn, "Residuals against predictions")
 
 
@@ -100,22 +103,23 @@ def truth_plot(measured: Residuals, target: str) -> str:
     truth = [one + other for one, other in zip(measured.predicted, measured.residual, strict=True)]
     ends = padded((*truth, *measured.predicted))
     axes = Axes.of(ends, ends, HALF, HEIGHT)
-    name = shorten(target, 36)
+    name = cut(target, 36)
     marks = axes.curve(ends, ends, "reference") + axes.points(measured.predicted, truth, "c1 faint", 3)
     return svg(HALF, HEIGHT, axes.draw(f"predicted {name}", f"true {name}") + marks, "True values against predictions")
 
 
 def confusion_plot(measured: Confusion) -> str:
     """A heat map: each row of true classes is shaded by the fraction predicted as each class."""
-    count, longest = len(measured.labels), min(18, max(map(len, measured.labels)))
+    count, labels = len(measured.labels), cut_apart(measured.labels, 18)
+    longest = max(map(len, labels))
     size = max(32, min(64, 380 // count))
     turns = longest * CHARACTER > size  # names that are wider than a cell are written aslant
     left, top = 40 + CHARACTER * longest, 44 + (0.64 * CHARACTER * longest if turns else 0)
     middle = top + count * size / 2
     parts = [text(left + count * size / 2, 12, "predicted", "title", "middle")]
     parts.append(text(12, middle, "true", "title", "middle", f' transform="rotate(-90 12 {middle:.1f})"'))
-    for place, name in enumerate(measured.labels):
-        label, middle = shorten(name, 18), left + (place + 0.5) * size
+    for place, label in enumerate(labels):
+        middle = left + (place + 0.5) * size
         turned = f' transform="rotate(-40 {middle:.1f} {top - 8:.1f})"' if turns else ""
         parts.append(text(middle, top - 8, label, "tick", "start" if turned else "middle", turned))
         parts.append(text(left - 8, top + (place + 0.5) * size + 4, label, "tick", "end"))
@@ -164,9 +168,7 @@ def dependence_plot(measured: Dependence, y: tuple[float, float], title: str, pr
     xs = [pd.Timestamp(cell).timestamp() / DAY if is_date else float(cell) for cell in measured.cells]
     axes = Axes.of(padded(xs, 0.03), y, SMALL, SMALL_HEIGHT)
     ticks = [(x, str(pd.Timestamp(x * DAY, unit="s").date())) for x in (xs[0], xs[-1])] if is_date else None
-    if ticks is None:
-        ticks = labelled_ticks(axes.x.low, axes.x.high, 4)
-    marks = [axes.draw("", title, ticks), axes.rug(measured.rug)]
+    marks = [axes.draw("", title, ticks or fitting_ticks(axes.x, 4)), axes.rug(measured.rug)]
     for place, (_, curve) in enumerate(measured.curves):
         marks.append(axes.curve(xs, curve, f"c{place + 1} bold"))
     return svg(SMALL, SMALL_HEIGHT - 16, "".join(marks), f"Average prediction by {measured.name}")
@@ -175,7 +177,8 @@ def dependence_plot(measured: Dependence, y: tuple[float, float], title: str, pr
 def _dependence_bars(measured: Dependence, y: tuple[float, float], title: str, probability: bool) -> str:
     """Horizontal bars, so that names of categories have room; several classes side by side."""
     step = 22
-    left = 12 + CHARACTER * max(len(shorten(cell_text(cell), 14)) for cell in measured.cells)
+    names = cut_apart([cell_text(cell) for cell in measured.cells], MAX_NAME)
+    left = 12 + max(label_width(name) for name in names)
     curves = len(measured.curves)
     thick = max(4, (step - 6) / curves)
     height = 8 + len(measured.cells) * (thick * curves + 8) + 36
@@ -185,12 +188,12 @@ def _dependence_bars(measured: Dependence, y: tuple[float, float], title: str, p
     mean = sum(n * value for n, value in zip(measured.counts, measured.curves[0][1], strict=True)) / rows
     zero = x(0.0) if probability else x(mean)
     parts = []
-    for value, label in labelled_ticks(x.low, x.high, 4):
+    for value, label in fitting_ticks(x, 4):
         parts.append(line(x(value), 4, x(value), height - 36, "grid"))
-        parts.append(text(x(value), height - 22, label, "tick", "middle"))
-    for place, cell in enumerate(measured.cells):
+        parts.append(tick_below(x(value), height - 22, label, SMALL))
+    for place, name in enumerate(names):
         top = 8 + place * (thick * curves + 8)
-        parts.append(text(left - 6, top + thick * curves / 2 + 4, shorten(cell_text(cell), 14), "tick", "end"))
+        parts.append(text(left - 6, top + thick * curves / 2 + 4, name, "tick", "end"))
         for number, (_, values) in enumerate(measured.curves):
             ends = sorted((zero, x(values[place])))
             parts.append(rectangle(ends[0], top + number * thick, ends[1] - ends[0], thick - 1, f"c{number + 1} area"))

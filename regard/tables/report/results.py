@@ -73,7 +73,7 @@ class Detection:
 
     label: str
     frequency: float  # among held-out rows
-    recall: tuple[float, ...]  # of the precision–recall curve
+    recall: tuple[float, ...]  # of the corners of the precision–recall curve
     precision: tuple[float, ...]
     average_precision: float
     threshold: float  # with the largest F1

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
+from regard.tables.cutting import cut
 from regard.tables.report import plots
 from regard.tables.report.formats import (
     NONE,
@@ -15,8 +16,14 @@ from regard.tables.report.formats import (
     score_text,
 )
 from regard.tables.report.markup import figure, note, paragraph, table
-from regard.tables.report.results import Confusion, Coverage, Detection, Interval, Reliability, TargetResults
-from regard.tables.report.svg import shorten
+from regard.tables.report.results import (
+    Confusion,
+    Coverage,
+    Detection,
+    Interval,
+    Reliability,
+    TargetResults,
+)
 from regard.tables.scores import NAMES
 
 BETTER = {"auc": "higher", "accuracy": "higher", "r2": "higher"}
@@ -78,7 +85,7 @@ def _coverage(measured: Coverage, name: str) -> Iterator[str]:
     rows = [
         [
             percent(one.nominal),
-            _fraction(one.covered),
+            f"{percent(one.covered.value, 1)}<small>{percent(one.covered.low)} to {percent(one.covered.high)}</small>",
             number_text(one.width, 3),
         ]
         for one in measured.intervals
@@ -90,12 +97,12 @@ def _coverage(measured: Coverage, name: str) -> Iterator[str]:
 
 def _reliability(measured: Reliability) -> Iterator[str]:
     yield paragraph(
-        f"Predicted probabilities of {measured.event} differ from what was observed by {percent(measured.error, 1)} on "
+        f"Predicted probabilities of {measured.event} differ from what was observed by {fixed(measured.error, 3)} on "
         "average (expected calibration error)."
     )
     rows = [
         [
-            percent(one.predicted, 1),
+            fixed(one.predicted, 3),
             _fraction(one.observed),
             f"{one.rows:,}",
         ]
@@ -111,7 +118,7 @@ def _reliability(measured: Reliability) -> Iterator[str]:
 
 
 def _fraction(one: Interval) -> str:
-    return f"{percent(one.value, 1)}<small>{percent(one.low)} to {percent(one.high)}</small>"
+    return f"{fixed(one.value, 3)}<small>{fixed(one.low, 3)} to {fixed(one.high, 3)}</small>"
 
 
 def mistakes_section(target: TargetResults) -> Iterator[str]:
@@ -150,7 +157,7 @@ def _by_class(measured: Confusion) -> str:
     for place, name in enumerate(measured.labels):
         right, true = measured.counts[place][place], sum(measured.counts[place])
         predicted = sum(row[place] for row in measured.counts)
-        fractions = [percent(right / total) if total else NONE for total in (predicted, true)]
+        fractions = [fixed(right / total, 3) if total else NONE for total in (predicted, true)]
         rows.append([escape(cell_text(name)), *fractions, f"{true:,}"])
     return table(["class", "precision", "recall", "rows"], rows, right=(1, 2, 3)) + note(
         "Precision: the fraction of rows predicted as the class that have it. Recall: the fraction of rows of the "
@@ -161,14 +168,13 @@ def _by_class(measured: Confusion) -> str:
 def detection_section(measured: Detection) -> Iterator[str]:
     yield paragraph(
         f"{measured.label!r} is rare: {percent(measured.frequency, 1)} of the held-out rows. Its average precision "
-        f"(the area under the curve) is {number_text(measured.average_precision, 3)}. Predicting it from a probability "
+        f"(the area under the curve) is {fixed(measured.average_precision, 3)}. Predicting it from a probability "
         f"of {number_text(measured.threshold, 2)} on has the largest F1."
     )
     rows = [
-        [number_text(at, 2), *(percent(measured.scores[name][each]) for each in ("precision", "recall")),
-         number_text(measured.scores[name]["f1"], 3)]
+        [number_text(at, 2), *(fixed(measured.scores[name][each], 3) for each in ("precision", "recall", "f1"))]
         for name, at in (("0.5", 0.5), ("proposed", measured.threshold))
-    ]  # fmt: skip
+    ]
     listed = table(["predicted from", "precision", "recall", "F1"], rows, right=(0, 1, 2, 3))
     drawn = figure(
         plots.detection_plot(measured),
@@ -207,12 +213,15 @@ def importance_section(target: TargetResults) -> Iterator[str]:
 
 
 def _direction_title(target: TargetResults) -> str:
+    kinds = {one.kind for one in target.importance.columns[:MAX_IMPORTANT]}
+    grows, categories = bool(kinds & {"number", "date"}), "category" in kinds
+    how = " or ".join(["as the column grows"] * grows + ["by its categories"] * categories)
     if not target.classes:
-        return f"as the column grows, {target.name} …"
+        return f"{target.name} {how}".strip()
     if len(target.classes) == 2:
         shown = target.dependence[0].curves[0][0] if target.dependence else ""
-        return f"as the column grows, the probability of {shown!r} …" if shown else "direction"
-    return "as the column grows: more ↗, less ↘"
+        return f"probability of {shown!r} {how}".strip() if shown else "direction"
+    return f"probabilities {how} (more ↗, less ↘)" if grows else f"probabilities {how}".strip()
 
 
 def dependence_section(target: TargetResults) -> Iterator[str]:
@@ -225,7 +234,7 @@ def dependence_section(target: TargetResults) -> Iterator[str]:
     if probability:
         low, high = max(0.0, low), min(1.0, high)
     names = [name for name, _ in target.dependence[0].curves]
-    title = "probability" if probability else shorten(target.name, 26)
+    title = "probability" if probability else cut(target.name, 26)
     yield note(
         f"The average prediction over {target.dependence[0].rows:,} held-out rows if all of them had the same cell in "
         f"this column and kept their others; in {'probability' if probability else 'the unit of ' + target.name}, on a "
@@ -239,24 +248,3 @@ def dependence_section(target: TargetResults) -> Iterator[str]:
         for one in target.dependence
     )
     yield f'<div class="grid">{drawn}</div>'
-
-
-def influence_section(target: TargetResults) -> Iterator[str]:
-    measured = target.influence
-    heads = ["row", "weight", "against uniform", *(shorten(name, 32) for name in (target.name, *measured.columns))]
-    rows = [
-        [
-            f"{one.row:,}",
-            percent(one.weight, 2),
-            f"{number_text(one.weight / measured.uniform, 2)} ×",
-            *(escape(shorten(cell_text(cell), 32)) for cell in (one.target, *one.cells)),
-        ]
-        for one in measured.rows
-    ]
-    yield table(heads, rows, right=(0, 1, 2))
-    what = "the mean weight of the row’s label" if measured.attends_to_labels else "the mean attention to the row"
-    yield note(
-        f"Weight: {what} in the predictions of {measured.held_out:,} held-out rows that it is not one of. If none "
-        f"stood out, each would have {percent(measured.uniform, 2)}. Rows count from 0 in the training data. An error "
-        "in one of these rows spreads to many predictions: check them first."
-    )

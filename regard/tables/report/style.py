@@ -38,6 +38,7 @@ th, td {{ text-align: left; padding: 5px 14px 5px 0; border-bottom: 1px solid va
 th {{ color: var(--muted); font-weight: 500; font-size: 13px; border-bottom-color: var(--c0); }}
 td {{ overflow-wrap: break-word; max-width: 24em; }}
 td.n, th.n {{ text-align: right; white-space: nowrap; }}
+td.w {{ white-space: nowrap; }}
 td small {{ display: block; color: var(--muted); font-size: 12px; }}
 tr.own td {{ font-weight: 600; }}
 tr.own td small {{ font-weight: 400; }}

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 10, 42  # margins for the labels of axes
+RIGHT, TOP, BOTTOM = 12, 10, 42  # margins for the labels of axes; the left one is as wide as they are
+TITLE = 20  # for a title that stands upright
 CHARACTER = 6.2  # mean width of one in a label
+GAP = 8  # least distance of two labels
 
 
 @dataclass(frozen=True)
@@ -38,17 +40,18 @@ class Axes:
 
     @classmethod
     def of(cls, x: tuple[float, float], y: tuple[float, float], width: float, height: float) -> "Axes":
-        return cls(Scale(*x, LEFT, width - RIGHT), Scale(*y, height - BOTTOM, TOP), width, height)
+        left = TITLE + GAP + max(label_width(label) for _, label in labelled_ticks(*y))
+        return cls(Scale(*x, left, width - RIGHT), Scale(*y, height - BOTTOM, TOP), width, height)
 
     def draw(self, x_title: str, y_title: str, x_ticks: Iterable[tuple[float, str]] | None = None) -> str:
-        """Grid lines, labels of ticks, and titles; `x_ticks` are by default round numbers."""
+        """Grid lines, labels of ticks, and titles; `x_ticks` are by default as many round numbers as have room."""
         parts = []
         for value, label in labelled_ticks(self.y.low, self.y.high):
             parts.append(line(self.x.start, self.y(value), self.x.end, self.y(value), "grid"))
             parts.append(text(self.x.start - 6, self.y(value) + 4, label, "tick", "end"))
-        for value, label in labelled_ticks(self.x.low, self.x.high) if x_ticks is None else x_ticks:
+        for value, label in fitting_ticks(self.x) if x_ticks is None else x_ticks:
             parts.append(line(self.x(value), self.y.start, self.x(value), self.y.start + 4, "axis"))
-            parts.append(text(self.x(value), self.y.start + 16, label, "tick", "middle"))
+            parts.append(tick_below(self.x(value), self.y.start + 16, label, self.width))
         parts.append(line(self.x.start, self.y.start, self.x.end, self.y.start, "axis"))
         parts.append(text((self.x.start + self.x.end) / 2, self.height - 6, x_title, "title", "middle"))
         middle = (self.y.start + self.y.end) / 2
@@ -122,6 +125,28 @@ def labelled_ticks(low: float, high: float, count: int = 5) -> list[tuple[float,
     return [(value, label(value)) for value in ticks]
 
 
+def fitting_ticks(scale: Scale, count: int = 5) -> list[tuple[float, str]]:
+    """As many round numbers as have room beside each other on a horizontal axis, at most so many."""
+    most = labelled_ticks(scale.low, scale.high, count)
+    choices = [labelled_ticks(scale.low, scale.high, fewer) for fewer in range(count, 1, -1)]
+    for ticks in (*choices, most[::2], most[::3]):
+        widest = max(label_width(label) for _, label in ticks)
+        if len(ticks) > 1 and all(scale(b) - scale(a) >= widest + GAP for (a, _), (b, _) in pairwise(ticks)):
+            return ticks
+    return most[:1]
+
+
+def label_width(label: str) -> float:
+    """In pixels, about."""
+    return CHARACTER * len(label)
+
+
+def tick_below(x: float, y: float, label: str, width: float) -> str:
+    """The label of a tick of a horizontal axis, moved so far that it stays within the plot."""
+    half = label_width(label) / 2
+    return text(max(half, min(width - half, x)), y, label, "tick", "middle")
+
+
 def tick_format(ticks: Sequence[float]) -> Callable[[float], str]:
     step = min((b - a for a, b in pairwise(ticks)), default=1.0)
     largest = max(map(abs, ticks))
@@ -131,7 +156,3 @@ def tick_format(ticks: Sequence[float]) -> Callable[[float], str]:
     grouped = largest >= 10_000
     separator = "," if grouped else ""
     return lambda value: f"{value + 0.0:{separator}.{places}f}".replace("-", "−")
-
-
-def shorten(content: str, most: int) -> str:
-    return content if len(content) <= most else content[: most - 1] + "…"

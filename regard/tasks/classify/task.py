@@ -157,6 +157,7 @@ class Classify(Task):
             score=score,
             keep=lambda: part.fit(ngrams_file),
             weights=self._pretrained(plan, model, tokenizer, texts, workspace),
+            scored_on=len(valid),
             baseline=lambda: tfidf_baseline(*map(_pairs, rows)),
             calibrate=calibrate,
             refit=lambda: part.refit(ngrams_file),

@@ -44,6 +44,7 @@ FEW_CHARACTERS, PER_TOKEN = 4e6, 3.5  # text up to this size is read by characte
 SAMPLE = 20  # pieces of text whose characters are counted
 TOO_FEW = 50_000  # tokens from which nothing but single phrases can be learned
 MAX_EPOCHS = 60.0
+USUAL_SPEED = ", at this machine's usual speed"
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,7 @@ def fitted(plan: Plan, minutes: float | None = None, epochs: float | None = None
     read = epochs or work / (6 * (parameters(model) + vocab * model.width)) / tokens
     too_often, read = epochs is None and read > MAX_EPOCHS, min(read, epochs or MAX_EPOCHS)
     dropout = 0.0 if read < 1 else 0.1 if read < 10 else 0.2 if read < 40 else 0.3
-    often = "less than once" if read < 1 else f"about {read:,.1f} times"
-    reasons["model.dropout"] = f"dropout {dropout:g}: the text is read {often}"
+    reasons["model.dropout"] = f"dropout {dropout:g}: {_passes(read)} over the text{'' if epochs else USUAL_SPEED}"
     training = plan.training
     if too_often:
         training = replace(training, epochs=MAX_EPOCHS)
@@ -94,6 +94,14 @@ def fitted(plan: Plan, minutes: float | None = None, epochs: float | None = None
     if tokens < TOO_FEW:
         reasons[""] = f"{text.names}: {text} are too little text: expect memorised phrases, and add text if you can"
     return replace(plan, data=data, model=replace(model, dropout=dropout), training=training), reasons
+
+
+def _passes(count: float) -> str:
+    """About so many, with one digit that counts."""
+    if count < 1:
+        return "less than one pass"
+    rounded = round(count, 1 - len(str(int(count)))) if count >= 10 else round(count)
+    return f"about {rounded:,.0f} pass{'' if rounded == 1 else 'es'}"
 
 
 def parameters(model: GPT) -> float:

@@ -87,6 +87,7 @@ class Tag(Task):
             valid=TaggedTexts(encoded[1], tokenizer, training.batch_size),
             tokenizer=tokenizer,
             score=lambda run, loss: task._scores(run, valid),
+            scored_on=len(valid),
             baseline=lambda: frequent_tags(train, valid),
         )
 

@@ -87,7 +87,7 @@ function rowsTable(explanation) {
   const largest = explanation.rows[0][1] || 1;
   const body = explanation.rows.map(([number, weight, target, cells]) => make("tr", {},
     make("td", { class: "number" }, String(number)), make("td", { class: "weight" }, bar(weight, largest), ` ${formatPercent(weight)}`),
-    make("td", {}, target), ...cells.map((cell, place) => make("td", { class: cellClass(explanation, place, cell) }, cell))));
+    make("td", { class: whole(target) }, target), ...cells.map((cell, place) => make("td", { class: cellClass(explanation, place, cell) }, cell))));
   const lines = explanation.rows.map(([number, weight, target, cells]) => [number, weight, target, ...cells]);
   const uniform = `Of ${formatNumber(explanation.context_rows)} training rows; uniform weight would be ${formatPercent(1 / Math.max(1, explanation.context_rows))}. `
     + "Columns by their effect, the largest first; cells equal to those of the row are highlighted.";
@@ -99,8 +99,14 @@ function rowsTable(explanation) {
 }
 
 function cellClass(explanation, place, cell) {
-  if (place < explanation.keys) return "cell key";
-  return explanation.input.row && explanation.input.row[explanation.names[place]] === cell ? "cell same" : "cell";
+  if (place < explanation.keys) return "cell whole";
+  const same = explanation.input.row && explanation.input.row[explanation.names[place]] === cell;
+  return `cell ${same ? "same" : ""} ${whole(cell)}`;
+}
+
+// Numbers and dates are not broken over lines.
+function whole(cell) {
+  return /^[−+-]?\d[\d.,:/−-]*( \d\d:\d\d(:\d\d)?)?$/.test(cell) ? "whole" : "";
 }
 
 function columnsTable(explanation) {
@@ -108,7 +114,7 @@ function columnsTable(explanation) {
   const amount = (value) => formatNumber(explanation.is_probability ? 100 * value : value, 3);
   const cells = explanation.input.row || {};
   const body = explanation.columns.map(([name, effect], place) => make("tr", {},
-    make("th", { scope: "row" }, name), make("td", { class: "cell" }, cells[name] || "–"),
+    make("th", { scope: "row" }, name), make("td", { class: `cell ${whole(cells[name])}` }, cells[name] || "–"),
     make("td", { class: "weight" }, bar(effect, largest), ` ${effect < 0 ? "−" : "+"}${amount(Math.abs(effect))} `,
       make("span", { class: "faint" }, `± ${amount(explanation.errors[place])}`))));
   const base = explanation.is_probability ? formatPercent(explanation.base) : formatNumber(explanation.base);
