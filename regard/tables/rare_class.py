@@ -14,6 +14,9 @@ from regard.tables.costs import short_number
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 
+RARE = 0.2  # fraction of the training rows
+FEW = 20  # rows of a class, with which its scores are rough
+
 
 def rare_class(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> int | None:
     """If the `number`-th target has two classes: the one with fewer training rows, or the second of equal ones."""
@@ -21,6 +24,15 @@ def rare_class(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> int 
         return None
     first, second = estimator.class_counts(number).tolist()
     return int(second <= first)
+
+
+def is_rare(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> bool:
+    """Whether the rarer of two classes has so few training rows that it needs a threshold of its own."""
+    rare = rare_class(estimator, number)
+    if rare is None:
+        return False
+    counts = estimator.class_counts(number)
+    return float(counts[rare] / counts.sum()) <= RARE
 
 
 def choose_class(

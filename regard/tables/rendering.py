@@ -21,7 +21,8 @@ from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.explain import Evidence
 from regard.tables.explanations import EFFECT, Explanation, effects_table
 from regard.tables.predictions import short_prediction
-from regard.tables.scores import NAMES
+from regard.tables.rare_class import FEW
+from regard.tables.scores import MAJORITY, NAMES, RARER_ROWS
 
 MAX_COLUMNS = 6  # side by side
 MAX_KEYS = 2  # before them
@@ -60,10 +61,21 @@ def scores_line(scores: Mapping[str, Any]) -> str:
     for name, value in scores.items():
         target, _, metric = name.rpartition(".")
         if metric in NAMES:
-            targets.setdefault(target, []).append(f"{NAMES[metric]} {_number(value)}")
+            prefix = f"{target}." if target else ""
+            beside = _beside(metric, scores.get(prefix + MAJORITY), scores.get(prefix + RARER_ROWS))
+            targets.setdefault(target, []).append(f"{NAMES[metric]} {_number(value)}{beside}")
     return "; ".join(
         f"{target}: {', '.join(parts)}" if target else ", ".join(parts) for target, parts in targets.items()
     )
+
+
+def _beside(metric: str, majority: float | None, rarer_rows: float | None) -> str:
+    """What a score is to be compared with, or how few rows it rests on."""
+    if metric == "accuracy" and majority is not None:
+        return f" (always the most frequent class: {majority:.4f})"
+    if metric == "auc" and rarer_rows is not None and rarer_rows < FEW:
+        return f" (rough: only {rarer_rows:.0f} {'row is' if rarer_rows == 1 else 'rows are'} of the rarer class)"
+    return ""
 
 
 def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[RenderableType]:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -39,6 +40,7 @@ from regard.tables.report.direction import Outputs
 from regard.tables.report.held_out import Fold, HeldOutRows, divide, divided_rows
 from regard.tables.report.importance import measure_importance
 from regard.tables.report.mistakes import confusion, detection
+from regard.tables.report.next_steps import FitOptions
 from regard.tables.report.results import Coverage, Results
 from regard.tables.report.svg import labelled_ticks
 from tests.command import regard as command
@@ -220,6 +222,9 @@ def test_confusion_and_detection_are_those_of_scikit_learn():
     assert result.scores["proposed"]["precision"] == pytest.approx(precision_score(rare, chosen))
     assert result.scores["proposed"]["recall"] == pytest.approx(recall_score(rare, chosen))
     assert detection(np.zeros(5, dtype=bool), probability[:5], "rare") is None
+    proposed = detection(rare, probability, "rare", 0.125)
+    assert (proposed.threshold, proposed.chosen_here) == (0.125, False)
+    assert proposed.scores["proposed"]["recall"] == pytest.approx(recall_score(rare, probability >= 0.125))
 
 
 def test_importance_is_that_of_scikit_learn():
@@ -403,13 +408,14 @@ def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture):
     table[:15].assign(price=prices[:15]).to_csv(files["test"], index=False)
     table[:15].to_csv(files["new"], index=False)
     run, out = tmp_path / "run", tmp_path / "report.html"
-    assert (
-        command("fit", files["train"], "--target", "price", "--out", run, "--mode", "in_context", "--time", "sold") == 0
-    )
+    options = ("--mode", "in_context", "--time", "sold", "--ignore", "city")
+    assert command("fit", files["train"], "--target", "price", "--out", run, *options) == 0
     assert command("explain", run, files["test"], "--report", out) == 0
     text = "".join(check_page(out.read_text()).itertext())
     assert f"the 15 rows of {files['test']}" in text
     assert f"regard predict {run} NEW.csv" in text
+    assert f"regard fit {files['train']} --target price --ignore city --time sold --out {run}-trained" in text
+    assert f"regard compare {files['train']} --target price --ignore city" in text
     capsys.readouterr()
     assert command("explain", run, files["new"], "--report", out) == 0
     assert "has no column 'price': training rows are held out instead" in capsys.readouterr().err
@@ -419,3 +425,14 @@ def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture):
     assert "needs a table whose row is explained, or --report FILE.html" in capsys.readouterr().err
     assert command("explain", run, "--report", tmp_path / "report.pdf") == 2
     assert "is written as .html, not .pdf" in capsys.readouterr().err
+
+
+def test_proposed_commands_repeat_the_options_of_the_fit():
+    estimator = SimpleNamespace(kinds={"id": "ignore", "who": "ignore", "b c": "category"}, weights=None)
+    config = {"split": "--group who", "cost": "1:20", "scores": {"threshold_f1": 0.2}}
+    options = FitOptions.of_run(config, estimator)
+    assert options.of_fit() == " --ignore id --kind 'b c=category' --group who --cost 1:20"
+    assert options.of_compare() == " --ignore id --ignore who --kind 'b c=category'"
+    asked = FitOptions.of_run({"query": "select 1", "task": "regress"}, SimpleNamespace(kinds=None, weights=None))
+    assert asked.of_compare() == " --task regress --query 'select 1'"
+    assert FitOptions().of_fit() == ""

@@ -1,7 +1,9 @@
 """`regard fit`."""
 
 import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regard.cli.app import app
 from regard.cli.results import put_json
@@ -9,6 +11,9 @@ from regard.cli.tables.add import add_to_run
 from regard.cli.tables.notes import collected_notes
 from regard.cli.tables.options import Kinds, Mode, Task, log_target, read_kinds
 from regard.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.tables.problem import Problem
 
 logger = logging.getLogger("regard.tables")
 
@@ -118,7 +123,7 @@ def fit(
         log_target(*problems)
         with progress_bar(None if mode == "in_context" else time_limit):
             estimator, scores = fit_problems(problems, settings)
-    origin = _origin(tables, query, time, group)
+    origin = {**_origin(tables, query, time, group), **_asked(task, problems, settings.kinds or {}, cost)}
     save(estimator, out, overwrite=overwrite, extra={**origin, "scores": scores})
     if json:
         put_json([{"run": str(out), **origin, **fit_summary(problems, columns, estimator, scores, notes)}])
@@ -136,6 +141,13 @@ def _check_named(tables: tuple[Path, ...], target: tuple[str, ...]) -> None:
         raise ConfigError(f"fit: name the table{hint}")
     if not target:
         raise ConfigError("fit: --target is missing")
+
+
+def _asked(task: Task, problems: "Sequence[Problem]", kinds: Mapping[str, str], cost: str | None) -> dict[str, str]:
+    """What else a run keeps of the options, for the commands that a report proposes."""
+    if any(one.target.name in kinds for one in problems):
+        task = "classify" if problems[0].classifies else "regress"
+    return {**({} if task == "auto" else {"task": task}), **({} if cost is None else {"cost": cost})}
 
 
 def _origin(tables: tuple[Path, ...], query: str, time: str | None, group: str | None) -> dict[str, str]:

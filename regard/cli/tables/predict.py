@@ -53,6 +53,7 @@ def predict(
         Predict this column of the training rows instead, by the pre-trained network from the columns that the table
         has; the target of the run is one of them where the table holds it.
     """
+    from regard.cli.tables.notes import note_threshold
     from regard.data.tables.files import check_written
     from regard.data.tables.source import read_source
     from regard.loading import load_table
@@ -70,6 +71,8 @@ def predict(
         estimator = with_members(estimator, members)
     check_levels(quantiles)
     check_threshold(estimator, threshold)
+    if threshold is None and target is None:
+        note_threshold(run, estimator)
     predictions = FilePredictions(estimator, source, keep, quantiles, threshold)
     if out is None:
         for text in predictions.texts():

@@ -36,12 +36,17 @@ def confusion(truth: np.ndarray, probabilities: Float[np.ndarray, "row class"], 
     return Confusion(names, shown, mistakes)
 
 
-def detection(truth: np.ndarray, probability: Float[np.ndarray, " row"], label: str) -> Detection | None:
-    """How a class is detected, if any held-out row has it; `truth` is whether each row does."""
+def detection(
+    truth: np.ndarray, probability: Float[np.ndarray, " row"], label: str, proposed: float | None = None
+) -> Detection | None:
+    """How a class is detected, if any held-out row has it; `truth` is whether each row does.
+
+    The threshold is the one that `fit` has `proposed`, if it has, or else the best one for these rows.
+    """
     if not truth.any():
         return None
     precision, recall, _ = precision_recall_curve(truth, probability)
-    threshold, _ = best_threshold(truth, probability)
+    threshold = best_threshold(truth, probability)[0] if proposed is None else proposed
     scores = {name: detection_scores(truth, probability, at) for name, at in (("0.5", 0.5), ("proposed", threshold))}
     return Detection(
         label,
@@ -51,4 +56,5 @@ def detection(truth: np.ndarray, probability: Float[np.ndarray, " row"], label: 
         scores["0.5"]["average_precision"],
         threshold,
         scores,
+        chosen_here=proposed is None,
     )
