@@ -107,9 +107,9 @@ class FilePredictions:
                     noted.add(column)
                     logger.warning("note: %s", f"from row {start:,} on: {line}" if start else line)
             check_columns(self.copied, list(frame))
+            predicted = prediction_table(self.estimator, frame, self.quantiles, self.threshold)
             if not start and (line := note_drift(self.estimator, frame)):
                 logger.warning("note: %s: %s", self.table, line)
-            predicted = prediction_table(self.estimator, frame, self.quantiles, self.threshold)
         if self.copied:
             predicted = join_columns(chunk.cells(tuple(dict.fromkeys(self.copied))), predicted)
         return predicted
