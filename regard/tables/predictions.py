@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.plain_numbers import plain_number
-from regard.tables.predictor import check_levels, interpolate_quantiles
+from regard.tables.predictor import interpolate_quantiles
+from regard.tables.ranges import check_levels
 from regard.tables.rare_class import check_threshold, choose_class
 
 LEVELS = (0.05, 0.5, 0.95)
@@ -57,13 +57,6 @@ def predict_targets(
         ]
     classifies = isinstance(estimator, NPTClassifier)
     return [TargetPredictions(target, *each, classifies) for target, each in zip(targets, predicted, strict=True)]
-
-
-def check_columns(names: Sequence[str], table: Sequence[str]) -> None:
-    """Refuse names of columns to keep that the table does not have."""
-    for name in names:
-        if name not in table:
-            raise ConfigError(f"--keep {name}: the table has no such column; {did_you_mean(name, table)}")
 
 
 def join_columns(table: pd.DataFrame, predicted: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from regard.core.errors import ConfigError
 from regard.tables.costs import short_number
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.ranges import check_probability
 
 RARE = 0.2  # fraction of the training rows
 FEW = 20  # rows of a class, with which its scores are rough
@@ -46,10 +47,9 @@ def choose_class(
 
 
 def check_threshold(estimator: NPTClassifier | NPTRegressor, threshold: float | None) -> None:
+    check_probability(threshold)
     if threshold is None:
         return
-    if not 0 < threshold < 1:
-        raise ConfigError(f"--threshold {threshold:g}: must lie between 0 and 1")
     if estimator.multi_output_ or rare_class(estimator) is None:
         raise ConfigError(f"--threshold {threshold:g}: is for a target with two classes")
 

@@ -31,7 +31,8 @@ from regard.tables.encode.frames import errors_in
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.fewer_members import members_of
-from regard.tables.predictions import check_columns, join_columns, prediction_table
+from regard.tables.predictions import join_columns, prediction_table
+from regard.tables.ranges import check_columns
 
 PROGRESS_SECONDS = 10.0
 STATE = "state.json"

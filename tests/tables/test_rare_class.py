@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, precision_score, recall_score
 
+import regard.loading as regard_loading
 from regard.cli.runs import until_all_found
 from regard.tables.costs import Cost
 from regard.tables.fit_settings import FitSettings
@@ -110,6 +111,23 @@ def test_a_threshold_decides_what_is_predicted(tmp_path: Path, capsys: pytest.Ca
         matrix = [list(row.values()) for row in scores["confusion"].values()]
         assert matrix == confusion_matrix(frame["fraud"], rows[threshold]["fraud"]).tolist()
     assert rows[0.02]["fraud"].sum() > rows[0.9]["fraud"].sum()
+
+
+def test_options_of_predict_are_checked_before_the_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr(regard_loading, "load_table", None)
+    (tmp_path / "t.csv").write_text("amount,hour\n1,2\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("targets:\n- {name: price, labels: []}\n")
+    for words, message in (
+        (("--quantiles", 0.9, 1.2), "must lie between 0 and 1"),
+        (("--threshold", 0.2), "is for a target with two classes"),
+        (("--out", tmp_path / "p.doc"), "a table is written as"),
+        (("--keep", "nope"), "the table has no column 'nope' (--keep); known: amount, hour"),
+    ):
+        assert regard("predict", tmp_path / "run", tmp_path / "t.csv", *words) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_thresholds_that_mean_nothing_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture):

@@ -183,7 +183,7 @@ def test_predict_puts_columns_of_the_table_before_its_own(run: Path, houses: Pat
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("price (in the table),price_q5 (in the table),price,price_q5,"), "the truth beside it"
     assert command("predict", run, houses, "--keep", "town") == 2
-    assert "--keep town: the table has no such column" in capsys.readouterr().err
+    assert "the table has no column 'town' (--keep)" in capsys.readouterr().err
 
 
 def test_a_column_that_held_nothing_need_not_be_there(run: Path, houses: Path, tmp_path: Path, capsys):

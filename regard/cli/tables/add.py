@@ -34,7 +34,7 @@ def add_to_run(run: Path, table: Path) -> None:
     for name, new in new_categories(estimator.columns_, addition.columns):
         shown = ", ".join(repr(str(value)[:30]) for value in new[:3]) + (", …" if len(new) > 3 else "")
         logger.info("%r: new categories: %s", name, shown)
-    before, after = added_scores(estimator, addition)
+    before, after, verdicts = added_scores(estimator, addition)
     first = next_row(estimator)
     add_rows(estimator, addition, torch.from_numpy(first + features.index.to_numpy()))
     added = AddedRows(str(table), len(features), first, before, after)
@@ -43,6 +43,8 @@ def add_to_run(run: Path, table: Path) -> None:
     if before:
         console.print(f"new rows, by the run as it was:          {scores_line(before)}", markup=False)
         console.print(f"new rows, with the other new rows added: {scores_line(after)}", markup=False)
+        for verdict in verdicts:
+            console.print(verdict, markup=False)
     else:
         logger.info("fewer than %s new rows: they are not scored", MIN_ROWS)
     total = f"{len(estimator.rows_.unique()):,}"

@@ -105,6 +105,7 @@ def fit(
     from regard.tables.persist.save import save
     from regard.tables.rendering import columns_grid, scores_line
     from regard.tables.several_targets import read_problems
+    from regard.tables.splits import check_split
     from regard.tables.summary import fit_summary
 
     RunFolder(out).check_free(overwrite=overwrite)
@@ -115,6 +116,7 @@ def fit(
     with collected_notes() as notes:
         problems = read_problems(table, target, task, settings.kinds, ignore)
         with errors_in(table):
+            check_split(problems[0], settings)
             features = problems[0].features.drop(columns=[group] if group in problems[0].features else [])
             columns = Columns.describe(features, settings.feature_kinds(*problems))
         console.print(columns_grid(columns))
@@ -140,7 +142,7 @@ def _check_named(tables: tuple[Path, ...], target: tuple[str, ...]) -> None:
         hint = " before --target" if target and Path(target[-1]).is_file() else ""
         raise ConfigError(f"fit: name the table{hint}")
     if not target:
-        raise ConfigError("fit: --target is missing")
+        raise ConfigError("fit: --target is missing; add the column to predict, such as --target price")
 
 
 def _asked(task: Task, problems: "Sequence[Problem]", kinds: Mapping[str, str], cost: str | None) -> dict[str, str]:
