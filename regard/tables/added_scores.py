@@ -54,7 +54,8 @@ def _scores(predictor: Predictor, known: EncodedTable, new: EncodedTable, seed: 
     if not truth:
         return {}, {}, ""
     right, outputs = torch.cat(truth), [torch.cat(each) for each in (before, after)]
-    scores, losses = ([measure(right, each, new.classes) for each in outputs] for measure in (_score, _losses))
+    scores = [_score(right, each, new.classes) for each in outputs]
+    losses = [_losses(right, each, new.classes) for each in outputs]
     return scores[0], scores[1], verdict(losses[0] - losses[1])
 
 
