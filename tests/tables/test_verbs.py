@@ -70,7 +70,7 @@ def test_fit_says_what_it_found_and_what_to_do_next(houses: Path, tmp_path: Path
     printed = capsys.readouterr()
     for words in (
         "area     number    85%     40 to 199",
-        "city     category  100%    Bonn, Oslo, Rome [centre]",
+        "city     category  100%    'Bonn', 'Oslo', 'Rome [centre]'",
         "built    date      100%    1990-01-01",
         "on held-out rows: RMSE",
     ):
@@ -256,7 +256,7 @@ def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.
     printed = capsys.readouterr().out
     (found,) = regard.load(run).evidence(read_table(houses).iloc[[7]], top=3)
     assert f"Row 7 of {houses}" in printed
-    assert f"predicted price: {found.prediction:.0f} (90% interval " in printed
+    assert f"predicted price: {found.prediction:,.0f} (90% interval " in printed
     for row in found.rows.index:
         assert f"\n{row} " in printed
     assert list(found.columns.index) == sorted(found.columns.index, key=printed.index)
@@ -319,7 +319,7 @@ def test_verbs_take_a_run_of_several_targets(houses: Path, tmp_path: Path, capsy
             == printed.count("Training rows with the largest weight")
             == 2
         )
-        assert "(the first is 0): rooms is " in printed
+        assert "(the first is 0): predicted rooms: " in printed
         assert command("predict", tmp_path / run, tmp_path / "known.csv") == 0
         capsys.readouterr()
         assert command("evaluate", tmp_path / run, tmp_path / "known.csv", "--json") == 0
@@ -423,7 +423,7 @@ def test_show_tells_of_tables(run: Path, houses: Path, tmp_path: Path, capsys: p
     printed = capsys.readouterr().out
     assert f"{run}: NPTRegressor of price, mode in_context, 59 training rows" in printed
     assert "on held-out rows: RMSE" in printed
-    assert "city     category  100%    Bonn, Oslo, Rome [centre]" in printed
+    assert "city     category  100%    'Bonn', 'Oslo', 'Rome [centre]'" in printed
     NPTImputer().fit(read_table(houses)).save(tmp_path / "gaps")
     assert command("show", tmp_path / "gaps") == 0
     assert "NPTImputer, 60 training rows" in capsys.readouterr().out

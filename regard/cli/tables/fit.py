@@ -131,7 +131,10 @@ def fit(
         put_json([{"run": str(out), **origin, **fit_summary(problems, columns, estimator, scores, notes)}])
     if scores:
         console.print(f"on held-out rows: {scores_line(scores)}", markup=False)
-    run = quote(str(out))
+    _log_next(out, quote(str(out)))
+
+
+def _log_next(out: Path, run: str) -> None:
     logger.info("wrote %s; next: regard predict %s NEW.csv --out predictions.csv", out, run)
     logger.info("and for its evidence: regard explain %s NEW.csv --row 0", run)
     logger.info("and for a page about it: regard explain %s --report report.html", run)
