@@ -33,7 +33,7 @@ class Detected:
     def f1(self, threshold: float = 0.5) -> float:
         return detection_scores(self.truth, self.probability, threshold)["f1"]
 
-    def found(self, threshold: float = 0.5) -> str:
+    def detections(self, threshold: float = 0.5) -> str:
         """Such as: 2 of 3 are found, with 1 false alarm."""
         detected = self.probability >= threshold
         right, wrong = int((detected & self.truth).sum()), int((detected & ~self.truth).sum())
@@ -74,9 +74,9 @@ def propose_thresholds(result: HeldOut, cost: Cost | None = None) -> tuple[list[
 def _rare_class_line(rows: Detected, threshold: float) -> str:
     return (
         f"{rows.label!r} is rare ({rows.count:,} of {len(rows.truth):,} held-out rows). Predicted where it is the more "
-        f"probable class, {rows.found()} (F1 {rows.f1():.2f}); with predict --threshold {threshold:g}, "
-        f"{rows.found(threshold)} (F1 {rows.f1(threshold):.2f}). The threshold was chosen on these rows, so new rows "
-        "will be predicted a little worse"
+        f"probable class, {rows.detections()} (F1 {rows.f1():.2f}); with predict --threshold {threshold:g}, "
+        f"{rows.detections(threshold)} (F1 {rows.f1(threshold):.2f}). The threshold was chosen on these rows, so "
+        "new rows will be predicted a little worse"
     )
 
 

@@ -63,14 +63,14 @@ def scores_line(scores: Mapping[str, Any]) -> str:
         target, _, metric = name.rpartition(".")
         if metric in NAMES:
             prefix = f"{target}." if target else ""
-            beside = _beside(metric, scores.get(prefix + MAJORITY), scores.get(prefix + RARER_ROWS))
-            targets.setdefault(target, []).append(f"{NAMES[metric]} {_number(value)}{beside}")
+            note = _comparison(metric, scores.get(prefix + MAJORITY), scores.get(prefix + RARER_ROWS))
+            targets.setdefault(target, []).append(f"{NAMES[metric]} {_number(value)}{note}")
     return "; ".join(
         f"{target}: {', '.join(parts)}" if target else ", ".join(parts) for target, parts in targets.items()
     )
 
 
-def _beside(metric: str, majority: float | None, rarer_rows: float | None) -> str:
+def _comparison(metric: str, majority: float | None, rarer_rows: float | None) -> str:
     """What a score is to be compared with, or how few rows it rests on."""
     if metric == "accuracy" and majority is not None:
         return f" (always the most frequent class: {majority:.4f})"

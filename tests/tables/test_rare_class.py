@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, precision_score, recall_score
 
 import regard.loading as regard_loading
-from regard.cli.runs import until_all_found
+from regard.cli.runs import until_all_detected
 from regard.tables.costs import Cost
 from regard.tables.fit_settings import FitSettings
 from regard.tables.fitting import fit_problem
@@ -86,7 +86,7 @@ def test_the_scores_of_a_rare_class_are_beside_those_of_a_constant():
 
 def test_lift_ends_where_all_are_found():
     lift = {"top_10%": {"gain": 0.5}, "top_20%": {"gain": 1.0}, "top_30%": {"gain": 1.0}}
-    assert list(until_all_found(lift)) == ["top_10%", "top_20%"]
+    assert list(until_all_detected(lift)) == ["top_10%", "top_20%"]
 
 
 def test_a_threshold_decides_what_is_predicted(tmp_path: Path, capsys: pytest.CaptureFixture):

@@ -125,7 +125,7 @@ def fit(
         log_target(*problems)
         with progress_bar(None if mode == "in_context" else time_limit):
             estimator, scores = fit_problems(problems, settings)
-    origin = {**_origin(tables, query, time, group), **_asked(task, problems, settings.kinds or {}, cost)}
+    origin = {**_origin(tables, query, time, group), **_stored_options(task, problems, settings.kinds or {}, cost)}
     save(estimator, out, overwrite=overwrite, extra={**origin, "scores": scores})
     if json:
         put_json([{"run": str(out), **origin, **fit_summary(problems, columns, estimator, scores, notes)}])
@@ -148,7 +148,9 @@ def _check_named(tables: tuple[Path, ...], target: tuple[str, ...]) -> None:
         raise ConfigError("fit: --target is missing; add the column to predict, such as --target price")
 
 
-def _asked(task: Task, problems: "Sequence[Problem]", kinds: Mapping[str, str], cost: str | None) -> dict[str, str]:
+def _stored_options(
+    task: Task, problems: "Sequence[Problem]", kinds: Mapping[str, str], cost: str | None
+) -> dict[str, str]:
     """What else a run keeps of the options, for the commands that a report proposes."""
     if any(one.target.name in kinds for one in problems):
         task = "classify" if problems[0].classifies else "regress"

@@ -27,31 +27,31 @@ class FitOptions:
     @classmethod
     def of_run(cls, config: Mapping[str, Any], estimator: Any) -> "FitOptions":
         """As a run folder keeps them."""
-        words = {name: str(config.get(name) or "") for name in ("split", "task", "query", "cost")}
-        return cls(kinds=estimator.kinds or {}, weights=str(estimator.weights or ""), **words)
+        texts = {name: str(config.get(name) or "") for name in ("split", "task", "query", "cost")}
+        return cls(kinds=estimator.kinds or {}, weights=str(estimator.weights or ""), **texts)
 
     def of_fit(self) -> str:
         option, _, column = self.split.partition(" ")
-        words = self._words(apart=column if option == "--group" else None)
-        words += [option, column] if column else []
+        options = self._shared(apart=column if option == "--group" else None)
+        options += [option, column] if column else []
         for name, value in (("--cost", self.cost), ("--weights", self.weights)):
-            words += [name, value] if value else []
-        return _option_text(words)
+            options += [name, value] if value else []
+        return _option_text(options)
 
     def of_compare(self) -> str:
         """`compare` holds out rows at random; the column of --group is no feature there either."""
-        return _option_text(self._words(apart=None))
+        return _option_text(self._shared(apart=None))
 
-    def _words(self, apart: str | None) -> list[str]:
-        words = []
+    def _shared(self, apart: str | None) -> list[str]:
+        options = []
         for column, kind in self.kinds.items():
             if kind != IGNORE:
-                words += ["--kind", f"{column}={kind}"]
+                options += ["--kind", f"{column}={kind}"]
             elif column != apart:
-                words += ["--ignore", column]
+                options += ["--ignore", column]
         for name, value in (("--task", self.task), ("--query", self.query)):
-            words += [name, value] if value else []
-        return words
+            options += [name, value] if value else []
+        return options
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def next_steps(origin: Origin, mode: str, targets: tuple[TargetResults, ...]) ->
     return tuple(steps)
 
 
-def _option_text(words: list[str]) -> str:
-    return f" {join(words)}" if words else ""
+def _option_text(options: list[str]) -> str:
+    return f" {join(options)}" if options else ""
 
 
 def _in_python(targets: tuple[TargetResults, ...]) -> tuple[tuple[str, str], ...]:
