@@ -93,7 +93,11 @@ def test_help_breaks_lines_where_the_screen_ends_and_speaks_of_settings_only_whe
     ("words", "code", "expected"),
     [
         (["trian"], 2, 'Did you mean "train"?'),
-        (["train", "dates"], 2, "train dates: --out is missing; `regard train dates --help` tells what it is"),
+        (
+            ["train", "dates"],
+            2,
+            "train dates: --out is missing; add the folder or file to write",
+        ),
         (["train", "dates", "--out"], 2, "--out requires an argument"),
         (["train", "dates", "--ot", "x"], 2, "Did you mean --out instead of --ot?"),
         (["show"], 2, "show: RUN is missing; `regard show --help` tells what it is"),

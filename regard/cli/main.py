@@ -17,6 +17,10 @@ from regard.core.errors import ConfigError, UserError
 from regard.core.machine import COMMAND
 
 PARTS = ("--model", "--adapter")  # settings of a plan that are named without a dot
+EXAMPLES = {  # of options that are often forgotten
+    "--out": "add the folder or file to write, such as --out runs/first",
+    "--target": "add the column to predict, such as --target price",
+}
 STANDARD_INPUT = "/dev/stdin"  # the same as a lone dash, which the parser takes for an option
 
 
@@ -132,7 +136,8 @@ def missing(error: MissingArgumentError) -> str:
     verb = " ".join(error.command_chain or ())
     name = error.argument.name
     shown = name.removeprefix("--").upper() if error.argument.field_info.is_positional else name
-    return f"{verb}: {shown} is missing; `regard {verb} --help` tells what it is"
+    hint = EXAMPLES.get(shown, f"`regard {verb} --help` tells what it is")
+    return f"{verb}: {shown} is missing; {hint}"
 
 
 def complain(error: Exception) -> int:

@@ -100,11 +100,17 @@ def put_scores(scores: dict[str, Any], as_json: bool, out: Path | None) -> None:
 def print_scores(scores: dict[str, Any]) -> None:
     for name, value in scores.items():
         if isinstance(value, dict) and all(isinstance(row, dict) for row in value.values()):
-            print_table(name, value)
+            print_table(name, until_all_detected(value) if name.rpartition(".")[2] == "lift" else value)
         elif isinstance(value, dict):
             print_scores({f"{name}.{part}": part_value for part, part_value in value.items()})
         else:
             print(f"{name}: {_score(value)}")
+
+
+def until_all_detected(lift: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The rows of a table of lift up to the one that holds the whole class: the others add nothing."""
+    complete = [place for place, row in enumerate(lift.values()) if row["gain"] >= 1]
+    return dict(list(lift.items())[: complete[0] + 1]) if complete else lift
 
 
 def print_table(name: str, rows: dict[str, dict[str, Any]]) -> None:
@@ -119,6 +125,8 @@ def print_table(name: str, rows: dict[str, dict[str, Any]]) -> None:
 
 
 def _score(value: Any) -> str:
+    if value is None:
+        return "–"
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from regard.tables.encode.cells import CellError
 from regard.tables.encode.column import Column
 from regard.tables.encode.frames import as_frame
 
@@ -26,7 +27,10 @@ def beyond_range(estimator: Estimator, frame: pd.DataFrame) -> Iterator[str]:
     matched = estimator.columns_.match(as_frame(frame))
     for (column, cells), places in zip(matched, estimator.columns_.positions(), strict=True):
         if column.kind in ("number", "date") and column.filled:
-            values = np.asarray(next(iter(column.encode(cells).values())), dtype=np.float32)
+            try:
+                values = np.asarray(next(iter(column.encode(cells).values())), dtype=np.float32)
+            except CellError:  # the prediction names the wrong cells of all columns
+                continue
             yield from _outside(column, known[:, places], values[~np.isnan(values)])
 
 

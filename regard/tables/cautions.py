@@ -6,11 +6,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from regard.tables.encode.cells import as_label
 from regard.tables.fit_settings import FitSettings
 from regard.tables.leaks import HeldOut, leaking_columns, repeated_rows
 from regard.tables.problem import Problem
-from regard.tables.rare_class import best_threshold, detection_scores, rare_class
 from regard.tables.scores import NAMES, score
 from regard.tables.splits import Split, sample, split_by_time
 
@@ -19,18 +17,10 @@ MEMBERS = 2  # of estimators that are fitted for another score
 MAX_TRAIN, MAX_HELD_OUT = 2000, 1000  # rows of these
 MIN_TIMES = 20  # distinct dates
 LESS = {"auc": 0.03, "r2": 0.1}  # than the score of rows held out at random
-RARE = 0.2  # fraction of the training rows
-MORE_F1 = 0.05  # than with the threshold of one half
 
 
 def cautions(problem: Problem, settings: FitSettings, split: Split, result: HeldOut) -> Iterator[str]:
-    """One line for each, with the score without it."""
-    yield from split_cautions(problem, settings, split, result)
-    yield from _rare_class(result)
-
-
-def split_cautions(problem: Problem, settings: FitSettings, split: Split, result: HeldOut) -> Iterator[str]:
-    """Of the split and the columns alone: repeated rows, columns that give the target away, dates."""
+    """Repeated rows, columns that give the target away, dates: one line for each, with the score without it."""
     yield from _repetitions(result)
     yield from _leaks(problem, settings, split, result)
     if not split.how:
@@ -72,26 +62,6 @@ def _later_rows(problem: Problem, settings: FitSettings, split: Split, result: H
         yield (
             f"the last rows by {column!r} are predicted worse ({name} {later:.4f}) than rows held out at random "
             f"({name} {at_random:.4f}). To score predictions of the future: --time {shlex.quote(column)}"
-        )
-
-
-def _rare_class(result: HeldOut) -> Iterator[str]:
-    """A class that is too rare to be the most probable one."""
-    rare = rare_class(result.estimator)
-    if rare is None or result.estimator.tables_[0].target.eq(rare).double().mean() > RARE:
-        return
-    label = as_label(result.estimator.classes_[rare])
-    probability = result.estimator.predict_proba(result.features)[:, rare]
-    truth = (result.target == label).to_numpy()
-    if not truth.any():
-        return
-    usual = detection_scores(truth, probability)
-    threshold, f1 = best_threshold(truth, probability)
-    if f1 > usual["f1"] + MORE_F1:
-        yield (
-            f"{label!r} is rare ({truth.mean():.1%} of the held-out rows): recall {usual['recall']:.0%} and F1 "
-            f"{usual['f1']:.2f} if it must be the more probable class; with predict --threshold {threshold:g}, "
-            f"recall {detection_scores(truth, probability, threshold)['recall']:.0%} and F1 {f1:.2f}"
         )
 
 

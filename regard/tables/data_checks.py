@@ -9,10 +9,11 @@ from jaxtyping import Float
 
 from regard.data.tables.types import like_dates
 from regard.tables.encode.cells import read_codes, read_numbers
-from regard.tables.encode.column import Column
+from regard.tables.encode.column import Column, shorten
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.frames import as_frame
 
+MIN_NEW_ROWS = 10  # in fewer an empty column is what the user wants to ask, or chance
 MIN_ROWS = 50  # in fewer rows values are distinct by chance
 NEARLY_ALL = 0.9
 MIN_FRACTION = 0.8
@@ -50,9 +51,9 @@ def _is_identifier(column: Column, cells: Float[np.ndarray, " row"]) -> bool:
 def _check_column(column: Column, cells: pd.Series) -> Iterator[str]:
     filled = cells.dropna()
     if not column.filled:
-        yield f"{column.name!r}: was empty in the training data; ignored"
+        yield f"{column.name!r} was empty in the training data, and is ignored"
     elif filled.empty:
-        yield f"{column.name!r}: is empty"
+        yield f"{column.name!r} is empty"
     elif column.kind in ("category", "text"):
         yield from _check_categories(column, filled)
     elif column.kind == "number":
@@ -65,8 +66,9 @@ def _check_drift(column: Column, cells: pd.Series) -> Iterator[str]:
     filled = cells.dropna()
     if not column.filled:
         return
-    if filled.empty and (1 - column.filled) ** len(cells) < LIKELY:  # missing cells are no news in a sparse column
-        yield f"{column.name!r}: is empty"
+    likely = (1 - column.filled) ** len(cells) >= LIKELY  # missing cells are no news in a sparse column
+    if filled.empty and len(cells) >= MIN_NEW_ROWS and not likely:
+        yield f"{column.name!r} is empty"
     elif column.kind == "category":
         yield from _unseen(column, filled)
 
@@ -75,9 +77,11 @@ def _unseen(column: Column, filled: pd.Series) -> Iterator[str]:
     codes = read_codes(filled, column.categories)
     new = filled[codes == len(column.categories)].map(str).unique()
     if len(new):
-        shown = ", ".join(repr(value[:30]) for value in new[:3]) + (", …" if len(new) > 3 else "")
+        shown = ", ".join(repr(shorten(value)) for value in new[:3]) + (", …" if len(new) > 3 else "")
         count = int((codes == len(column.categories)).sum())
-        yield f"{column.name!r}: {count:,} of {len(filled):,} cells hold categories unseen in training: {shown}"
+        hold = "holds a category" if count == 1 else "hold categories"
+        cells = "cell" if len(filled) == 1 else "cells"
+        yield f"{column.name!r}: {count:,} of {len(filled):,} {cells} {hold} unseen in training: {shown}"
 
 
 def _check_categories(column: Column, filled: pd.Series) -> Iterator[str]:
@@ -88,7 +92,7 @@ def _check_categories(column: Column, filled: pd.Series) -> Iterator[str]:
     if len(distinct) == 1:
         yield _constant(column, filled)
     elif reason := _nearly_typed(texts):
-        yield f"{column.name!r}: {reason}"
+        yield f"{column.name!r}{reason}"
     elif len(filled) > MIN_ROWS and len(distinct) > NEARLY_ALL * len(filled) and like_identifiers(distinct):
         count = f"{len(distinct):,} of {len(filled):,} values are distinct"
         yield f"{column.name!r}: {count}, as in an identifier; drop it (--ignore) unless it is informative"
@@ -100,11 +104,11 @@ def _nearly_typed(texts: pd.Series) -> str:
     """A message if most cells, but not all, are numbers or dates, so that the column is read as text."""
     numbers = pd.to_numeric(texts, errors="coerce").notna()
     if MIN_FRACTION * len(texts) <= numbers.sum() < len(texts) and texts[numbers].nunique() >= MIN_DISTINCT:
-        others = ", ".join(repr(text[:30]) for text in texts[~numbers].unique()[:3])
+        others = ", ".join(repr(shorten(text)) for text in texts[~numbers].unique()[:3])
         count = f"{numbers.sum():,} of {len(texts):,} cells are numbers, but not {others}"
-        return f"{count}: all are read as text; clear such cells to read numbers"
+        return f": {count}: all are read as text; clear such cells to read numbers"
     if like_dates(texts).mean() >= MIN_FRACTION and texts.str.replace(r"\d", "0", regex=True).nunique() > 1:
-        return "looks like dates in several formats, read as text; write all dates as 2024-12-31"
+        return " looks like dates in several formats, read as text; write all dates as 2024-12-31"
     return ""
 
 
@@ -132,10 +136,10 @@ def _check_numbers(column: Column, filled: pd.Series) -> Iterator[str]:
     if distinct == 1:
         yield _constant(column, filled)
     elif len(numbers) > MIN_ROWS and (np.diff(numbers) == 1).all():
-        yield f"{column.name!r}: numbers the rows; drop it (--ignore) unless their order is informative"
+        yield f"{column.name!r} numbers the rows; drop it (--ignore) unless their order is informative"
     elif len(np.unique(numbers.astype(np.float32))) < NEARLY_ALL * distinct:
         yield f"{column.name!r}: its numbers differ beyond the seven digits of float32; subtract a constant"
 
 
 def _constant(column: Column, filled: pd.Series) -> str:
-    return f"{column.name!r}: is constant ({str(filled.iloc[0])[:30]})"
+    return f"{column.name!r} is constant ({shorten(str(filled.iloc[0]))})"

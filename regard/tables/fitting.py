@@ -18,7 +18,7 @@ from regard.tables.leaks import HeldOut
 from regard.tables.problem import Problem
 from regard.tables.progress import report, within
 from regard.tables.proposals import check_cost, propose_thresholds
-from regard.tables.scores import score
+from regard.tables.scores import score, trivial_scores
 from regard.tables.several_targets import join_targets, single_target
 from regard.tables.splits import Split, check_split, sample, split_rows
 
@@ -98,11 +98,10 @@ def _check_target(
     report("checking the score")
     for line in cautions(problem, settings, split, result):
         logger.warning("note: %s%s", about, line)
-    if settings.cost is None:
-        return scores
-    line, thresholds = propose_thresholds(result, settings.cost)
-    logger.info("%s%s", about, line)
-    return scores | thresholds
+    lines, thresholds = propose_thresholds(result, settings.cost)
+    for line in lines:
+        logger.warning("note: %s%s", about, line)
+    return scores | trivial_scores(estimator, problem.target.iloc[held_out]) | thresholds
 
 
 def _beats_baseline(scores: Mapping[str, float], problem: Problem, train: np.ndarray, held_out: np.ndarray) -> bool:

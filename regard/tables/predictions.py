@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from regard.core.errors import ConfigError, did_you_mean
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
-from regard.tables.predictor import check_levels, interpolate_quantiles
+from regard.tables.plain_numbers import plain_number
+from regard.tables.predictor import interpolate_quantiles
+from regard.tables.ranges import check_levels
 from regard.tables.rare_class import check_threshold, choose_class
 
 LEVELS = (0.05, 0.5, 0.95)
@@ -58,13 +59,6 @@ def predict_targets(
     return [TargetPredictions(target, *each, classifies) for target, each in zip(targets, predicted, strict=True)]
 
 
-def check_columns(names: Sequence[str], table: Sequence[str]) -> None:
-    """Refuse names of columns to keep that the table does not have."""
-    for name in names:
-        if name not in table:
-            raise ConfigError(f"--keep {name}: the table has no such column; {did_you_mean(name, table)}")
-
-
 def join_columns(table: pd.DataFrame, predicted: pd.DataFrame) -> pd.DataFrame:
     """Columns of the table beside the predictions; a column of the same name, such as the target, is marked."""
     table = table.rename(columns={name: f"{name} (in the table)" for name in table if name in predicted})
@@ -95,9 +89,9 @@ def sentence(one: TargetPredictions) -> str:
     """The prediction of one target for the first row, with its probability or its interval."""
     prediction, values = one.predictions[0], one.values[0]
     if one.classifies:
-        return f"{one.target} is {prediction} with probability {values.max():.0%}"
+        return f"predicted {one.target}: {prediction} (probability {values.max():.0%})"
     number, low, high = _significant(prediction, values[0], values[-1])
-    return f"{one.target} is {number}, with probability 90% between {low} and {high}"
+    return f"predicted {one.target}: {number} (90% interval {low} to {high})"
 
 
 def short_prediction(one: TargetPredictions) -> str:
@@ -110,8 +104,8 @@ def _significant(prediction: float, low: float, high: float) -> list[str]:
     """The three numbers with digits down to thousandths of the interval; more would be meaningless."""
     width = high - low
     if not 0 < width < math.inf:
-        return [f"{each:g}" for each in (prediction, low, high)]
+        return [plain_number(each, 6) for each in (prediction, low, high)]
     places = max(0, math.ceil(-math.log10(width / 1000)))
     if places > 12:
-        return [f"{each:.7g}" for each in (prediction, low, high)]
-    return [f"{each:.{places}f}" for each in (prediction, low, high)]
+        return [plain_number(each, 7) for each in (prediction, low, high)]
+    return [f"{each:,.{places}f}" for each in (prediction, low, high)]

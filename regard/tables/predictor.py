@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.core.errors import ConfigError
 from regard.tables.encode.table import EncodedTable
 from regard.tables.network.in_context_loss import quantile_levels
+from regard.tables.ranges import check_levels as check_levels
 
 
 @runtime_checkable
@@ -32,11 +32,6 @@ def held_out_loss(prediction: Float[Tensor, "row prediction"], rows: EncodedTabl
     if rows.classes:
         return -prediction.gather(1, rows.target.long()[:, None]).clamp(min=1e-6).log().mean().item()
     return (prediction[:, 0] - rows.target).square().mean().item()
-
-
-def check_levels(levels: Sequence[float]) -> None:
-    if not all(0 < level < 1 for level in levels):
-        raise ConfigError(f"quantiles: must lie between 0 and 1, not {list(levels)}")
 
 
 def interpolate_quantiles(

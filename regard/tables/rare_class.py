@@ -13,6 +13,10 @@ from regard.core.errors import ConfigError
 from regard.tables.costs import short_number
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
+from regard.tables.ranges import check_probability
+
+RARE = 0.2  # fraction of the training rows
+FEW = 20  # rows of a class, with which its scores are rough
 
 
 def rare_class(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> int | None:
@@ -21,6 +25,15 @@ def rare_class(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> int 
         return None
     first, second = estimator.class_counts(number).tolist()
     return int(second <= first)
+
+
+def is_rare(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> bool:
+    """Whether the rarer of two classes has so few training rows that it needs a threshold of its own."""
+    rare = rare_class(estimator, number)
+    if rare is None:
+        return False
+    counts = estimator.class_counts(number)
+    return float(counts[rare] / counts.sum()) <= RARE
 
 
 def choose_class(
@@ -34,10 +47,9 @@ def choose_class(
 
 
 def check_threshold(estimator: NPTClassifier | NPTRegressor, threshold: float | None) -> None:
+    check_probability(threshold)
     if threshold is None:
         return
-    if not 0 < threshold < 1:
-        raise ConfigError(f"--threshold {threshold:g}: must lie between 0 and 1")
     if estimator.multi_output_ or rare_class(estimator) is None:
         raise ConfigError(f"--threshold {threshold:g}: is for a target with two classes")
 

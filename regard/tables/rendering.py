@@ -20,8 +20,10 @@ from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.explain import Evidence
 from regard.tables.explanations import EFFECT, Explanation, effects_table
+from regard.tables.plain_numbers import plain_number
 from regard.tables.predictions import short_prediction
-from regard.tables.scores import NAMES
+from regard.tables.rare_class import FEW
+from regard.tables.scores import MAJORITY, NAMES, RARER_ROWS
 
 MAX_COLUMNS = 6  # side by side
 MAX_KEYS = 2  # before them
@@ -40,12 +42,12 @@ def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Tab
 def _cell(cell: Any) -> str:
     if is_missing(cell):
         return "–"
-    text = f"{cell:.6g}" if isinstance(cell, float) else str(as_label(cell))
+    text = plain_number(cell, 6, separator="") if isinstance(cell, float) else str(as_label(cell))
     return (text if len(text) <= 40 else text[:39] + "…").replace("[", "\\[")  # rich reads brackets as styles
 
 
 def _number(value: float) -> str:
-    return f"{value:.4f}" if abs(value) < 100 else f"{value:.6g}"
+    return f"{value:.4f}" if abs(value) < 100 else plain_number(value, 6)
 
 
 def columns_grid(columns: Columns, most: int = 40) -> RenderableType:
@@ -60,16 +62,27 @@ def scores_line(scores: Mapping[str, Any]) -> str:
     for name, value in scores.items():
         target, _, metric = name.rpartition(".")
         if metric in NAMES:
-            targets.setdefault(target, []).append(f"{NAMES[metric]} {_number(value)}")
+            prefix = f"{target}." if target else ""
+            note = _comparison(metric, scores.get(prefix + MAJORITY), scores.get(prefix + RARER_ROWS))
+            targets.setdefault(target, []).append(f"{NAMES[metric]} {_number(value)}{note}")
     return "; ".join(
         f"{target}: {', '.join(parts)}" if target else ", ".join(parts) for target, parts in targets.items()
     )
 
 
+def _comparison(metric: str, majority: float | None, rarer_rows: float | None) -> str:
+    """What a score is to be compared with, or how few rows it rests on."""
+    if metric == "accuracy" and majority is not None:
+        return f" (always the most frequent class: {majority:.4f})"
+    if metric == "auc" and rarer_rows is not None and rarer_rows < FEW:
+        return f" (rough: only {rarer_rows:.0f} {'row is' if rarer_rows == 1 else 'rows are'} of the rarer class)"
+    return ""
+
+
 def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[RenderableType]:
     """The columns that move the prediction, with their cells, and the training rows with the largest weight."""
     columns = [
-        (name, cells.get(name), _effect(evidence, one["effect"]), f"± {_effect(evidence, one['error'])[1:]}")
+        (name, cells.get(name), _effect(evidence, one["effect"]), f"± {_amount(evidence, one['error'])}")
         for name, one in evidence.columns.iterrows()
     ]
     features = [name for name, *_ in columns if name not in evidence.keys]
@@ -161,7 +174,14 @@ def _plain(value: Any) -> Any:
 
 def _effect(evidence: Evidence, value: float) -> str:
     """With a sign, in points of probability or in the unit of the target."""
-    return f"{100 * value:+.1f}" if evidence.is_probability else f"{value:+.4g}"
+    amount = _amount(evidence, abs(value))
+    return amount if amount.startswith("<") or amount == "0" else f"{'-' if value < 0 else '+'}{amount}"
+
+
+def _amount(evidence: Evidence, size: float) -> str:
+    if not evidence.is_probability:
+        return plain_number(size)
+    return "<0.05" if 0 < 100 * size < 0.05 else f"{100 * size:.1f}" if size else "0"
 
 
 def _sum_of_effects(evidence: Evidence) -> str:
@@ -170,7 +190,7 @@ def _sum_of_effects(evidence: Evidence) -> str:
     if evidence.is_probability:
         of, start, end = f"{of}, in points of probability", f"{evidence.base:.1%}", f"{evidence.value:.1%}"
     else:
-        start, end = f"{evidence.base:.5g}", f"{evidence.value:.5g}"
+        start, end = plain_number(evidence.base, 5), plain_number(evidence.value, 5)
     return f"effect: from the average prediction for training rows, {start}, all effects lead to {end} ({of})"
 
 

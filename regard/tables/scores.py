@@ -15,6 +15,7 @@ from regard.tables.rare_class import check_threshold, choose_class, confusion, d
 
 Array = np.ndarray
 NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
+MAJORITY, RARER_ROWS = "most_frequent_class_accuracy", "rarer_class_rows"
 MAX_CONFUSED = 10  # classes of a confusion matrix
 
 
@@ -61,6 +62,17 @@ def number_scores(truth: Float[Array, " row"], predicted: Float[Array, " row"]) 
     return scores
 
 
+def trivial_scores(estimator: NPTClassifier | NPTRegressor, target: pd.Series, number: int = 0) -> dict[str, float]:
+    """What scores of classes are to be compared with: the accuracy of always predicting the most frequent class of the
+    training rows, and of two classes how many rows are of the rarer one."""
+    if not isinstance(estimator, NPTClassifier):
+        return {}
+    labels = np.asarray(estimator.classes_[number] if estimator.multi_output_ else estimator.classes_).tolist()
+    codes, rare = read_codes(target, labels), rare_class(estimator, number)
+    scores = {MAJORITY: float((codes == int(estimator.class_counts(number).argmax())).mean())}
+    return scores if rare is None else {**scores, RARER_ROWS: int((codes == rare).sum())}
+
+
 def score(
     estimator: NPTClassifier | NPTRegressor, features: pd.DataFrame, target: pd.Series, number: int = 0
 ) -> dict[str, float]:
@@ -104,7 +116,8 @@ def _evaluate_target(
     if not known.any():
         raise UserError(f"{source}: {name!r} is empty in every row, so there is nothing to compare predictions with")
     cells, features = frame.loc[known, name], frame[known].drop(columns=name)
-    scores: dict[str, Any] = {**score(estimator, features, cells, number), "rows": int(known.sum())}
+    scores: dict[str, Any] = score(estimator, features, cells, number)
+    scores |= {**trivial_scores(estimator, cells, number), "rows": int(known.sum())}
     if isinstance(estimator, NPTClassifier) and estimator.tables_[number].classes <= MAX_CONFUSED:
         scores |= _detection(estimator, features, cells, number, threshold)
     if not known.all():
@@ -124,7 +137,9 @@ def _detection(
     chosen, scores = choose_class(estimator, probabilities, threshold, number), dict[str, Any]()
     rare = rare_class(estimator, number)
     if rare is not None:
-        detected = detection_scores(codes == rare, probabilities[:, rare], 0.5 if threshold is None else threshold)
+        detected: dict[str, Any] = {**detection_scores(codes == rare, probabilities[:, rare], threshold or 0.5)}
+        if not (chosen == rare).any():
+            detected["precision"] = None  # of no rows
         lift = lift_table(codes == rare, probabilities[:, rare])
         scores = {"detected_class": str(names[rare]), **detected, "lift": lift}
     if threshold is not None:

@@ -28,7 +28,8 @@ def check_split(problem: Problem, settings: FitSettings) -> None:
     """Refuse columns that the table does not have."""
     for option, column in (("--time", settings.time), ("--group", settings.group)):
         if column is not None and column not in problem.features:
-            raise ConfigError(f"{option} {column}: no such column; {nearest(column, list(problem.features))}")
+            known = nearest(column, list(problem.features))
+            raise ConfigError(f"the table has no column {column!r} ({option}); {known}")
 
 
 def split_rows(problem: Problem, settings: FitSettings) -> Split:

@@ -31,7 +31,8 @@ from regard.tables.encode.frames import errors_in
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.fewer_members import members_of
-from regard.tables.predictions import check_columns, join_columns, prediction_table
+from regard.tables.predictions import join_columns, prediction_table
+from regard.tables.ranges import check_columns
 
 PROGRESS_SECONDS = 10.0
 STATE = "state.json"
@@ -107,9 +108,9 @@ class FilePredictions:
                     noted.add(column)
                     logger.warning("note: %s", f"from row {start:,} on: {line}" if start else line)
             check_columns(self.copied, list(frame))
+            predicted = prediction_table(self.estimator, frame, self.quantiles, self.threshold)
             if not start and (line := note_drift(self.estimator, frame)):
                 logger.warning("note: %s: %s", self.table, line)
-            predicted = prediction_table(self.estimator, frame, self.quantiles, self.threshold)
         if self.copied:
             predicted = join_columns(chunk.cells(tuple(dict.fromkeys(self.copied))), predicted)
         return predicted

@@ -7,7 +7,7 @@ from regard.tables.encode.columns import Columns
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.problem import Problem
-from regard.tables.scores import NAMES
+from regard.tables.proposals import BY_COST, BY_F1
 
 
 def fit_summary(
@@ -18,6 +18,7 @@ def fit_summary(
     notes: Sequence[str],
 ) -> dict[str, Any]:
     problem = problems[0]
+    thresholds = {name: value for name, value in scores.items() if name.rpartition(".")[2] in (BY_COST, BY_F1)}
     names = [str(one.target.name) for one in problems]
     return {
         "target": names[0] if len(names) == 1 else names,
@@ -30,7 +31,7 @@ def fit_summary(
             {"name": one.name, "kind": one.kind, "filled": one.filled, "holds": one.summary} for one in columns.columns
         ],
         "ignored": list(estimator.keys_),
-        "scores": {name: value for name, value in scores.items() if name.rpartition(".")[2] in NAMES},
-        "thresholds": {name: value for name, value in scores.items() if name.rpartition(".")[2] not in NAMES},
+        "scores": {name: value for name, value in scores.items() if name not in thresholds},
+        "thresholds": thresholds,
         "notes": list(notes),
     }

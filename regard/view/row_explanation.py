@@ -14,6 +14,7 @@ from regard.tables.distillation.student import NO_ROWS
 from regard.tables.encode.cells import is_missing
 from regard.tables.estimators.distilled import Distilled
 from regard.tables.explain import Evidence
+from regard.tables.plain_numbers import plain_number
 from regard.tables.predictions import predict_targets, sentence
 from regard.tables.rows_by_cell import as_table, check_row
 from regard.tasks.recording import ViewInput
@@ -51,7 +52,7 @@ def explain_row(estimator: Estimator, input: ViewInput) -> RowExplanation:
     )
     if is_classifier(estimator):
         probabilities = tuple(sorted(probabilities, key=lambda one: -one[1]))
-    notes = _merge_notes(check_new_data(estimator.columns_, frame))
+    notes = tuple(check_new_data(estimator.columns_, frame))
     if estimator.multi_output_:
         notes += (f"the first of {len(estimator.predictors_)} targets; `regard explain` shows all",)
     evidence = estimator.evidence(frame, TOP)
@@ -94,14 +95,6 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _merge_notes(notes: list[str]) -> tuple[str, ...]:
-    """Notes about empty cells become one: to leave cells empty is the user's choice."""
-    end = ": is empty"
-    empty = [line.removesuffix(end) for line in notes if line.endswith(end)]
-    others = tuple(line for line in notes if not line.endswith(end))
-    return (*others, f"empty cells: {', '.join(empty)}") if empty else others
-
-
 def as_row(estimator: Estimator, cells: Mapping[str, str]) -> pd.DataFrame:
     """Cells as text, as a table of one row. A cell that is empty or absent is missing."""
     check_row(estimator, cells)
@@ -114,7 +107,7 @@ def example_row(estimator: Estimator) -> dict[str, Any]:
     labels = (
         (estimator.classes_[0] if estimator.multi_output_ else estimator.classes_) if is_classifier(estimator) else ()
     )
-    target = labels[int(code)] if len(labels) else float(code)
+    target = labels[int(code)] if len(labels) else plain_number(float(code), 7)
     keys = {name: _text(cells.iloc[0]) for name, cells in estimator.keys_.items()}
     return {"row": int(estimator.rows_[0]), "keys": keys, "target": _text(_plain(target))}
 

@@ -13,6 +13,7 @@ import regard
 from regard.core.errors import ConfigError
 from regard.store import CONFIG, read_config
 from regard.tables import NPTClassifier, NPTRegressor
+from regard.tables.added_scores import verdict
 from regard.tables.adding import extend_predictor
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.growth import extend_columns
@@ -274,3 +275,10 @@ def test_what_a_run_says_of_added_rows_is_checked(run: Path, key: str, value: An
     (run / CONFIG).write_text(yaml.safe_dump(config))
     with pytest.raises(Exception, match=f"added.*{key}|before"):
         regard.load(run)
+
+
+def test_a_difference_of_scores_is_called_noise_or_not():
+    assert verdict(np.array([1.0, -1.0, 0.5, -0.6])) == "the difference is within the noise of these 4 rows"
+    assert verdict(np.array([1.0, 1.1, 0.9, 1.0])) == "the gain is more than the noise of these 4 rows"
+    assert verdict(-np.array([1.0, 1.1, 0.9, 1.0])) == "the loss is more than the noise of these 4 rows"
+    assert verdict(np.zeros(5)) == "the difference is within the noise of these 5 rows"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from regard.core.errors import ConfigError, UserError
 from regard.data.tables.files import read_table, write_table
 from regard.tables.data_checks import check_training_data
-from regard.tables.encode.column import Column
+from regard.tables.encode.column import Column, some_of
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.frames import as_frame
 from regard.tables.persist.columns import parse_columns
@@ -203,7 +203,7 @@ def test_columns_are_matched_by_name():
     with pytest.raises(ConfigError, match="the table has no column 'b'; did you mean 'B'"):
         columns.encode(frame.rename(columns={"b": "B"}))
     wide = pd.DataFrame(np.zeros((1, 500)), columns=[f"sensor {number}" for number in range(500)])
-    with pytest.raises(ConfigError, match="the table has no column 'a'; it has 500 others"):
+    with pytest.raises(ConfigError, match="the table has no columns 'a', 'b'; if values are unknown"):
         columns.encode(wide)
 
 
@@ -376,9 +376,9 @@ def test_remarks_are_what_a_person_should_know():
         }
     )
     lines = check_training_data(Columns.fit(frame), frame)
-    assert [line.split(":")[0].strip("'") for line in lines] == ["name", "one", "same", "empty", "row", "stamp", "day"]
+    assert [line.split("'")[1] for line in lines] == ["name", "one", "same", "empty", "row", "stamp", "day"]
     assert "100 of 100 values are distinct, as in an identifier" in lines[0]
-    assert lines[1] == "'one': is constant (7.0)"
+    assert lines[1] == "'one' is constant (7.0)"
     few = frame.head(50)
     assert not any("identifier" in line for line in check_training_data(Columns.fit(few), few))
     assert "(--ignore)" in lines[0]
@@ -435,21 +435,38 @@ def test_names_that_are_no_text_are_names_still():
         as_frame(pd.DataFrame({1: [0], "1": [0]}))
 
 
+def test_all_absent_columns_and_wrong_cells_are_named_at_once():
+    frame = pd.DataFrame({"area": [1.0, 2.0, 3.0], "sold": ["2024-01-01"] * 3, "city": list("abc")})
+    columns = Columns.fit(frame, {"sold": "date"})
+    with pytest.raises(ConfigError, match="no columns 'area', 'city'; for 'area' did you mean 'aera'"):
+        columns.encode(frame[["sold"]].assign(aera=1.0))
+    wrong = frame.assign(area=["1", "big", "small"], sold=["2024-01-01", "2024-01-02", "31/02/2024"])
+    with pytest.raises(ConfigError) as error:
+        columns.encode(wrong)
+    assert str(error.value) == (
+        "column 'area', row 1 (counted from 0): 'big' is not a number (and 1 more cell of the column); "
+        "column 'sold', row 2 (counted from 0): '31/02/2024' is not a date, such as 2024-12-31; "
+        "leave unknown cells empty"
+    )
+
+
+def test_a_category_is_quoted_and_shown_to_be_cut():
+    assert some_of(("a, b", "x" * 40, 3)) == f"'a, b', '{'x' * 29}…', 3"
+
+
 def test_a_column_that_is_not_there_may_be_added_empty():
     columns = learn([1.0, 2.0])
-    with pytest.raises(
-        ConfigError, match="no column 'x'; known: other; if its values are unknown, add it with empty cells"
-    ):
+    with pytest.raises(ConfigError, match="no column 'x'; if its values are unknown, add it with empty cells"):
         columns.encode(pd.DataFrame({"other": [1.0]}))
     assert np.isnan(columns.encode(pd.DataFrame({"x": [None]})).values).all()
 
 
 def test_what_was_inferred_is_shown():
     frame = pd.DataFrame({"n": [1.5, None, 3, 4], "c": list("abcd"), "d": pd.to_datetime(["2024-01-01"] * 4)})
-    shown = [("n", "number", "75%", "1.5 to 4"), ("c", "category", "100%", "a, b, c, d")]
+    shown = [("n", "number", "75%", "1.5 to 4"), ("c", "category", "100%", "'a', 'b', 'c', 'd'")]
     assert Columns.fit(frame).table() == [*shown, ("d", "date", "100%", "2024-01-01 to 2024-01-01")]
     many = learn([f"{number:03}" for number in range(200)]).table()
-    assert many[0][3] == "000, 001, 002, 003, 004 and 195 more"
+    assert many[0][3] == "'000', '001', '002', '003', '004' and 195 more"
 
 
 @pytest.mark.skipif(not TABLES.is_dir(), reason="REGARD_TABLES names no folder of real tables")

@@ -74,11 +74,16 @@ def test_fit_proposes_a_threshold_that_predict_takes(tmp_path: Path, capsys: pyt
     assert regard("fit", tmp_path / "t.csv", *words) == 0
     printed = capsys.readouterr()
     threshold = json.loads(printed.out)["thresholds"]["threshold_cost"]
-    assert f"for cost 1:20 (false alarm : miss), predict 1 with --threshold {threshold:g}: " in printed.err
+    assert "note: cost 1:20 (false alarm : miss) of 1: mean cost per held-out row " in printed.err
+    assert f" with --threshold {threshold:g} (the least" in printed.err
+    assert regard("predict", tmp_path / "run", tmp_path / "t.csv", "--out", tmp_path / "p.csv") == 0
+    assert f"fit proposed --threshold {threshold:g}\n" in capsys.readouterr().err
     assert regard("evaluate", tmp_path / "run", tmp_path / "t.csv", "--threshold", threshold) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "lift:       gain    lift" in lines
-    assert any(line.startswith("top_10%   ") for line in lines)
+    assert any(line.split() == ["lift:", "gain", "lift"] for line in lines)
+    assert any(line.startswith("top_10% ") for line in lines)
+    assert sum("  1.0000  " in line for line in lines if line.startswith("top_")) <= 1
+    assert any(line.startswith("most_frequent_class_accuracy: 0.") for line in lines)
     for cost, message in (("20", "must be two numbers"), ("1:0", "more than 0"), ("1:x", "must be two numbers")):
         assert regard("fit", tmp_path / "t.csv", "--target", "fraud", "--cost", cost, "--out", tmp_path / "other") == 2
         assert f"--cost {cost}: " in (error := capsys.readouterr().err)

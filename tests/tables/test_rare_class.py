@@ -10,10 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, precision_score, recall_score
 
+import regard.loading as regard_loading
+from regard.cli.runs import until_all_detected
+from regard.tables.costs import Cost
 from regard.tables.fit_settings import FitSettings
 from regard.tables.fitting import fit_problem
 from regard.tables.problem import read_problem
+from regard.tables.proposals import Detected, _cost_line, _rare_class_line
 from regard.tables.rare_class import best_threshold, confusion, detection_scores
+from regard.tables.rendering import scores_line
+from regard.tables.scores import MAJORITY, RARER_ROWS
 from tests.command import regard
 from tests.tables.conftest import REAL
 
@@ -53,6 +59,34 @@ def test_fit_says_which_threshold_detects_more(tmp_path: Path, notes: list[str])
     (note,) = [line for line in notes if "is rare" in line]
     assert note.startswith("note: 1 is rare (")
     assert "predict --threshold 0." in note
+    assert "chosen on these rows" in note
+
+
+def test_a_proposal_from_few_rows_says_so():
+    truth, probability = np.array([True] * 3 + [False] * 97), np.array([0.4, 0.3, 0.01, 0.35] + [0.02] * 96)
+    line = _rare_class_line(Detected("fraud", truth, probability), 0.25)
+    assert line.startswith(
+        "'fraud' is rare (3 of 100 held-out rows). Predicted where it is the more probable class, 0 of 3 are found, "
+        "with 0 false alarms (F1 0.00); with predict --threshold 0.25, 2 of 3 are found, with 1 false alarm (F1 0.67)."
+    )
+    cost = _cost_line(Detected("fraud", truth, probability), Cost(1, 20), 0.05, 0.25)
+    assert cost == (
+        "cost 1:20 (false alarm : miss) of 'fraud': mean cost per held-out row 0.21 with --threshold 0.05 (the least), "
+        "0.21 with --threshold 0.25 (the best F1), 0.6 with --threshold 0.5 (the more probable class)"
+    )
+
+
+def test_the_scores_of_a_rare_class_are_beside_those_of_a_constant():
+    scores = {"auc": 0.7113, "accuracy": 0.97, MAJORITY: 0.97, RARER_ROWS: 3}
+    assert scores_line(scores) == (
+        "AUC 0.7113 (rough: only 3 rows are of the rarer class), "
+        "accuracy 0.9700 (always the most frequent class: 0.9700)"
+    )
+
+
+def test_lift_ends_where_all_are_found():
+    lift = {"top_10%": {"gain": 0.5}, "top_20%": {"gain": 1.0}, "top_30%": {"gain": 1.0}}
+    assert list(until_all_detected(lift)) == ["top_10%", "top_20%"]
 
 
 def test_a_threshold_decides_what_is_predicted(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -77,6 +111,23 @@ def test_a_threshold_decides_what_is_predicted(tmp_path: Path, capsys: pytest.Ca
         matrix = [list(row.values()) for row in scores["confusion"].values()]
         assert matrix == confusion_matrix(frame["fraud"], rows[threshold]["fraud"]).tolist()
     assert rows[0.02]["fraud"].sum() > rows[0.9]["fraud"].sum()
+
+
+def test_options_of_predict_are_checked_before_the_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr(regard_loading, "load_table", None)
+    (tmp_path / "t.csv").write_text("amount,hour\n1,2\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("targets:\n- {name: price, labels: []}\n")
+    for words, message in (
+        (("--quantiles", 0.9, 1.2), "must lie between 0 and 1"),
+        (("--threshold", 0.2), "is for a target with two classes"),
+        (("--out", tmp_path / "p.doc"), "a table is written as"),
+        (("--keep", "nope"), "the table has no column 'nope' (--keep); known: amount, hour"),
+    ):
+        assert regard("predict", tmp_path / "run", tmp_path / "t.csv", *words) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_thresholds_that_mean_nothing_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture):

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -42,6 +43,7 @@ from regard.tables.report.held_out import Fold, HeldOutRows, divide, divided_row
 from regard.tables.report.importance import measure_importance
 from regard.tables.report.markup import table as html_table
 from regard.tables.report.mistakes import confusion, detection, recall_steps
+from regard.tables.report.next_steps import FitOptions
 from regard.tables.report.results import Coverage, DecidingRow, Influence, Results, TargetResults
 from regard.tables.report.svg import Axes, Scale, fitting_ticks, labelled_ticks
 from tests.command import regard as command
@@ -223,6 +225,9 @@ def test_confusion_and_detection_are_those_of_scikit_learn():
     assert result.scores["proposed"]["precision"] == pytest.approx(precision_score(rare, chosen))
     assert result.scores["proposed"]["recall"] == pytest.approx(recall_score(rare, chosen))
     assert detection(np.zeros(5, dtype=bool), probability[:5], "rare") is None
+    proposed = detection(rare, probability, "rare", 0.125)
+    assert (proposed.threshold, proposed.chosen_here) == (0.125, False)
+    assert proposed.scores["proposed"]["recall"] == pytest.approx(recall_score(rare, probability >= 0.125))
 
 
 def test_importance_is_that_of_scikit_learn():
@@ -294,7 +299,11 @@ def test_page_is_one_file_with_all_sections(numbers):
     assert titles[-2:] == ["Warnings", "What to do next"]
     assert len(titles) == 9
     text = "".join(page.itertext())
-    for words in ("price", "30 rows that the model had not seen", "'nothing': was empty in the training data; ignored"):
+    for words in (
+        "price",
+        "30 rows that the model had not seen",
+        "'nothing' was empty in the training data",
+    ):
         assert words in text, words
     own = numbers[3].targets[0].models[0].scores["rmse"].value
     assert f"{own:.2f}" in text
@@ -370,7 +379,7 @@ def test_a_table_of_empty_and_constant_columns():
     table = pd.DataFrame({"nothing": [np.nan] * 30, "same": ["x"] * 30})
     report = quick(NPTClassifier).fit(table, ["a", "b"] * 15).report()
     check_page(report.html)
-    assert any("'same': is constant" in line for line in report.results.warnings)
+    assert any("'same' is constant" in line for line in report.results.warnings)
 
 
 @pytest.mark.usefixtures("few")
@@ -450,13 +459,14 @@ def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture):
     table[:15].assign(price=prices[:15]).to_csv(files["test"], index=False)
     table[:15].to_csv(files["new"], index=False)
     run, out = tmp_path / "run", tmp_path / "report.html"
-    assert (
-        command("fit", files["train"], "--target", "price", "--out", run, "--mode", "in_context", "--time", "sold") == 0
-    )
+    options = ("--mode", "in_context", "--time", "sold", "--ignore", "city")
+    assert command("fit", files["train"], "--target", "price", "--out", run, *options) == 0
     assert command("explain", run, files["test"], "--report", out) == 0
     text = "".join(check_page(out.read_text()).itertext())
     assert f"the 15 rows of {files['test']}" in text
     assert f"regard predict {run} NEW.csv" in text
+    assert f"regard fit {files['train']} --target price --ignore city --time sold --out {run}-trained" in text
+    assert f"regard compare {files['train']} --target price --ignore city" in text
     capsys.readouterr()
     assert command("explain", run, files["new"], "--report", out) == 0
     assert "has no column 'price': training rows are held out instead" in capsys.readouterr().err
@@ -466,3 +476,14 @@ def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture):
     assert "needs a table whose row is explained, or --report FILE.html" in capsys.readouterr().err
     assert command("explain", run, "--report", tmp_path / "report.pdf") == 2
     assert "is written as .html, not .pdf" in capsys.readouterr().err
+
+
+def test_proposed_commands_repeat_the_options_of_the_fit():
+    estimator = SimpleNamespace(kinds={"id": "ignore", "who": "ignore", "b c": "category"}, weights=None)
+    config = {"split": "--group who", "cost": "1:20", "scores": {"threshold_f1": 0.2}}
+    options = FitOptions.of_run(config, estimator)
+    assert options.of_fit() == " --ignore id --kind 'b c=category' --group who --cost 1:20"
+    assert options.of_compare() == " --ignore id --ignore who --kind 'b c=category'"
+    asked = FitOptions.of_run({"query": "select 1", "task": "regress"}, SimpleNamespace(kinds=None, weights=None))
+    assert asked.of_compare() == " --task regress --query 'select 1'"
+    assert FitOptions().of_fit() == ""

@@ -84,8 +84,8 @@ def test_a_group_is_no_feature(tmp_path: Path, capsys: pytest.CaptureFixture):
     assert regard("predict", tmp_path / "run", tmp_path / "new.csv") == 0
     capsys.readouterr()
     for more, message in (
-        (["--group", "whom"], "--group whom: no such column; did you mean 'who'?"),
-        (["--time", "dya"], "--time dya: no such column; did you mean 'day'?"),
+        (["--group", "whom"], "the table has no column 'whom' (--group); did you mean 'who'?"),
+        (["--time", "dya"], "the table has no column 'dya' (--time); did you mean 'day'?"),
         (["--time", "day", "--group", "who"], "--time and --group: rows are held out by one of them"),
     ):
         assert regard("fit", tmp_path / "t.csv", *words, tmp_path / "other", *more) == 2

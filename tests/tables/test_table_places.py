@@ -73,7 +73,7 @@ def test_verbs_do_the_same_as_with_csv(houses: pd.DataFrame, capsys: pytest.Capt
         assert config.get("query") == (tables[2] if "--query" in tables else None)
     capsys.readouterr()
     assert command("explain", "csv", "t.xlsx", "--row", 7) == 0
-    assert capsys.readouterr().out.startswith("Row 7 of t.xlsx (the first is 0; id 007): price is ")
+    assert capsys.readouterr().out.startswith("Row 7 of t.xlsx (the first is 0; id 007): predicted price: ")
     assert command("evaluate", "csv", "t.ods", "--json") == 0
     scores = capsys.readouterr().out
     assert command("evaluate", "csv", "jan.csv", "feb.csv", "--json") == 0

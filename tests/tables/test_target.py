@@ -17,6 +17,7 @@ from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import Classes, TargetTransform, as_numbers, target_columns, target_names
 from regard.tables.ensemble import ALL_MEMBERS_ROWS, MAX_CONTEXT_ROWS, affordable_members, draw_member
 from regard.tables.network.in_context_loss import quantile_levels
+from regard.tables.plain_numbers import plain_number
 from regard.tables.predictions import TargetPredictions, sentence
 from regard.tables.predictor import interpolate_quantiles
 
@@ -231,13 +232,22 @@ def test_columns_of_a_frame_keep_their_own_types():
 @pytest.mark.parametrize(
     ("answer", "low", "high", "expected"),
     [
-        (597.7803, 537.259, 661.021, "price is 597.8, with probability 90% between 537.3 and 661.0"),
-        (181_233.1, 92_000.4, 305_441.9, "price is 181233, with probability 90% between 92000 and 305442"),
-        (0.0123456, 0.0119, 0.0131, "price is 0.012346, with probability 90% between 0.011900 and 0.013100"),
-        (3.5, 3.5, 3.5, "price is 3.5, with probability 90% between 3.5 and 3.5"),
-        (1e-20, 0.0, 2e-20, "price is 1e-20, with probability 90% between 0 and 2e-20"),
+        (597.7803, 537.259, 661.021, "predicted price: 597.8 (90% interval 537.3 to 661.0)"),
+        (181_233.1, 92_000.4, 305_441.9, "predicted price: 181,233 (90% interval 92,000 to 305,442)"),
+        (0.0123456, 0.0119, 0.0131, "predicted price: 0.012346 (90% interval 0.011900 to 0.013100)"),
+        (3.5, 3.5, 3.5, "predicted price: 3.5 (90% interval 3.5 to 3.5)"),
+        (1e-20, 0.0, 2e-20, "predicted price: 1e-20 (90% interval 0 to 2e-20)"),
     ],
 )
 def test_a_prediction_is_shown_with_significant_digits(answer: float, low: float, high: float, expected: str):
     found = TargetPredictions("price", np.array([answer]), ["q5", "q50", "q95"], np.array([[low, answer, high]]), False)
     assert sentence(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(-38_063.4, "-38,060"), (352_520.0, "352,500"), (7.0762, "7.076"), (0.00012, "0.00012"), (2e-9, "2e-09"),
+     (0, "0"), (9.99996, "10"), (1.5e15, "1.5e+15"), (np.nan, "nan")],
+)  # fmt: skip
+def test_numbers_for_people_are_plain(value: float, shown: str):
+    assert plain_number(value) == shown

@@ -70,13 +70,13 @@ def test_fit_says_what_it_found_and_what_to_do_next(houses: Path, tmp_path: Path
     printed = capsys.readouterr()
     for words in (
         "area     number    85%     40 to 199",
-        "city     category  100%    Bonn, Oslo, Rome [centre]",
+        "city     category  100%    'Bonn', 'Oslo', 'Rome [centre]'",
         "built    date      100%    1990-01-01",
         "on held-out rows: RMSE",
     ):
         assert words in printed.out, words
     for words in (
-        "note: 'nothing': was empty in the training data; ignored",
+        "note: 'nothing' was empty in the training data, and is ignored",
         "note: 1 row has no 'price': dropped",
         "price: regression (it has 59 distinct numbers)",
         "to score on 11 held-out rows",
@@ -183,7 +183,7 @@ def test_predict_puts_columns_of_the_table_before_its_own(run: Path, houses: Pat
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("price (in the table),price_q5 (in the table),price,price_q5,"), "the truth beside it"
     assert command("predict", run, houses, "--keep", "town") == 2
-    assert "--keep town: the table has no such column" in capsys.readouterr().err
+    assert "the table has no column 'town' (--keep)" in capsys.readouterr().err
 
 
 def test_a_column_that_held_nothing_need_not_be_there(run: Path, houses: Path, tmp_path: Path, capsys):
@@ -218,7 +218,7 @@ def test_a_gap_where_gaps_are_common_is_no_news(houses: Path, tmp_path: Path, ca
     assert capsys.readouterr().err == ""
     frame.assign(city=None).to_csv(tmp_path / "none.csv", index=False)
     assert command("predict", tmp_path / "gaps", tmp_path / "none.csv") == 0
-    assert "'city': is empty" in capsys.readouterr().err
+    assert "'city' is empty" in capsys.readouterr().err
 
 
 def test_a_number_and_its_bounds_come_from_one_answer(run: Path, houses: Path, monkeypatch: pytest.MonkeyPatch):
@@ -246,8 +246,8 @@ def test_predict_says_what_was_never_seen(classes: Path, tmp_path: Path, capsys:
     assert command("predict", classes, tmp_path / "new.csv") == 0
     printed = capsys.readouterr()
     assert len(printed.out.splitlines()) == 2
-    assert "'city': 1 of 1 cells hold categories unseen in training: 'Paris'" in printed.err
-    assert "'area': is empty" in printed.err
+    assert "'city': 1 of 1 cell holds a category unseen in training: 'Paris'" in printed.err
+    assert "is empty" not in printed.err  # in a single row it is no news
     assert "is constant" not in printed.err
 
 
@@ -256,7 +256,7 @@ def test_explain_shows_rows_and_columns(run: Path, houses: Path, capsys: pytest.
     printed = capsys.readouterr().out
     (found,) = regard.load(run).evidence(read_table(houses).iloc[[7]], top=3)
     assert f"Row 7 of {houses}" in printed
-    assert f"price is {found.prediction:.0f}, with probability 90%" in printed
+    assert f"predicted price: {found.prediction:,.0f} (90% interval " in printed
     for row in found.rows.index:
         assert f"\n{row} " in printed
     assert list(found.columns.index) == sorted(found.columns.index, key=printed.index)
@@ -319,7 +319,7 @@ def test_verbs_take_a_run_of_several_targets(houses: Path, tmp_path: Path, capsy
             == printed.count("Training rows with the largest weight")
             == 2
         )
-        assert "(the first is 0): rooms is " in printed
+        assert "(the first is 0): predicted rooms: " in printed
         assert command("predict", tmp_path / run, tmp_path / "known.csv") == 0
         capsys.readouterr()
         assert command("evaluate", tmp_path / run, tmp_path / "known.csv", "--json") == 0
@@ -335,7 +335,7 @@ def test_verbs_take_a_run_of_several_targets(houses: Path, tmp_path: Path, capsy
 def test_explain_of_classes_tells_how_sure_it_is(classes: Path, houses: Path, capsys: pytest.CaptureFixture):
     assert command("explain", classes, houses) == 0
     probabilities = regard.load(classes).predict_proba(read_table(houses).head(1))[0]
-    assert f"with probability {probabilities.max():.0%}" in capsys.readouterr().out
+    assert f"(probability {probabilities.max():.0%})" in capsys.readouterr().out
 
 
 def test_explain_shows_cells_that_are_lists(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -423,7 +423,7 @@ def test_show_tells_of_tables(run: Path, houses: Path, tmp_path: Path, capsys: p
     printed = capsys.readouterr().out
     assert f"{run}: NPTRegressor of price, mode in_context, 59 training rows" in printed
     assert "on held-out rows: RMSE" in printed
-    assert "city     category  100%    Bonn, Oslo, Rome [centre]" in printed
+    assert "city     category  100%    'Bonn', 'Oslo', 'Rome [centre]'" in printed
     NPTImputer().fit(read_table(houses)).save(tmp_path / "gaps")
     assert command("show", tmp_path / "gaps") == 0
     assert "NPTImputer, 60 training rows" in capsys.readouterr().out

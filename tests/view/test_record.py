@@ -14,7 +14,6 @@ from regard.tasks.recording import Recording, ViewInput
 from regard.tasks.seq2seq.alignment import attention
 from regard.text import MaskFilling
 from regard.view.open_run import record
-from regard.view.row_explanation import _merge_notes
 from tests.view.conftest import Runs
 
 TEXT = "to be, or not"
@@ -134,9 +133,3 @@ def test_a_run_without_a_tokenizer_is_named(runs: Runs) -> None:
     run = regard.load(runs["gpt"])
     with pytest.raises(UserError, match="no tokenizer"):
         record(Run(run.path, run.config, run.model, task=run.task), ViewInput("x"))
-
-
-def test_notes_on_empty_cells_become_one():
-    notes = _merge_notes(["'a': is empty", "'b': 1 of 1 cells hold what training never saw: 'x'", "'c': is empty"])
-    assert notes == ("'b': 1 of 1 cells hold what training never saw: 'x'", "empty cells: 'a', 'c'")
-    assert _merge_notes([]) == ()

@@ -23,13 +23,15 @@ def add_to_run(run: Path, table: Path, json: bool = False) -> None:
     from regard.tables.rendering import scores_line
 
     with collected_notes() as notes:
-        added, total = _add(run, table)
+        added, total, verdicts = _add(run, table)
     if json:
-        put_json([{"run": str(run), **added.to_dict(), "total": total, "notes": notes}])
+        put_json([{"run": str(run), **added.to_dict(), "total": total, "verdicts": verdicts, "notes": notes}])
     elif added.before:
         console = Console(highlight=False, soft_wrap=True)
         console.print(f"new rows, by the run as it was:          {scores_line(added.before)}", markup=False)
         console.print(f"new rows, with the other new rows added: {scores_line(added.after)}", markup=False)
+        for verdict in verdicts:
+            console.print(verdict, markup=False)
     if not added.before:
         logger.info("fewer than %s new rows: they are not scored", MIN_ROWS)
     first = added.first_row
@@ -39,8 +41,8 @@ def add_to_run(run: Path, table: Path, json: bool = False) -> None:
     logger.info("next: regard predict %s NEW.csv --out predictions.csv", quote(str(run)))
 
 
-def _add(run: Path, table: Path) -> tuple["AddedRows", int]:
-    """What was added, and how many rows the run has now."""
+def _add(run: Path, table: Path) -> tuple["AddedRows", int, list[str]]:
+    """What was added, how many rows the run has now, and what the difference of the scores means."""
     import torch
 
     from regard.loading import load_table
@@ -63,9 +65,9 @@ def _add(run: Path, table: Path) -> tuple["AddedRows", int]:
     for name, new in new_categories(estimator.columns_, addition.columns):
         shown = ", ".join(repr(str(value)[:30]) for value in new[:3]) + (", …" if len(new) > 3 else "")
         logger.info("%r: new categories: %s", name, shown)
-    before, after = added_scores(estimator, addition)
+    before, after, verdicts = added_scores(estimator, addition)
     first = next_row(estimator)
     add_rows(estimator, addition, torch.from_numpy(first + features.index.to_numpy()))
     added = AddedRows(str(table), len(features), first, before, after)
     save_added(estimator, run, [*read_added(Section(run / CONFIG, read_config(run))), added])
-    return added, len(estimator.rows_.unique())
+    return added, len(estimator.rows_.unique()), verdicts

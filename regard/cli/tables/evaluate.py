@@ -10,6 +10,7 @@ def evaluate_table(
     run: Path, files: tuple[Path, ...], threshold: float | None = None, query: str = "", **others: Any
 ) -> dict[str, Any]:
     """Scores of a fitted table on one file or several with the same columns; options for text are refused."""
+    from regard.cli.tables.notes import note_threshold
     from regard.data.tables.files import read_table
     from regard.data.tables.source import read_sources
     from regard.loading import load_table
@@ -22,4 +23,7 @@ def evaluate_table(
     table = read_sources(files, query)
     estimator = load_table(run)
     with errors_in(table):
-        return evaluate(estimator, read_table(table), str(table), threshold)
+        scores = evaluate(estimator, read_table(table), str(table), threshold)
+    if threshold is None:
+        note_threshold(run, estimator)
+    return scores

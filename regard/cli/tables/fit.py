@@ -1,7 +1,9 @@
 """`regard fit`."""
 
 import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regard.cli.app import app
 from regard.cli.results import put_json
@@ -9,6 +11,9 @@ from regard.cli.tables.add import add_to_run
 from regard.cli.tables.notes import collected_notes
 from regard.cli.tables.options import Kinds, Mode, Task, log_target, read_kinds
 from regard.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.tables.problem import Problem
 
 logger = logging.getLogger("regard.tables")
 
@@ -102,6 +107,7 @@ def fit(
     from regard.tables.persist.save import save
     from regard.tables.rendering import columns_grid, scores_line
     from regard.tables.several_targets import read_problems
+    from regard.tables.splits import check_split
     from regard.tables.summary import fit_summary
 
     RunFolder(out).check_free(overwrite=overwrite)
@@ -112,6 +118,7 @@ def fit(
     with collected_notes() as notes:
         problems = read_problems(table, target, task, settings.kinds, ignore)
         with errors_in(table):
+            check_split(problems[0], settings)
             features = problems[0].features.drop(columns=[group] if group in problems[0].features else [])
             columns = Columns.describe(features, settings.feature_kinds(*problems))
         console.print(columns_grid(columns))
@@ -120,7 +127,7 @@ def fit(
         log_target(*problems)
         with progress_bar(None if mode == "in_context" else time_limit):
             estimator, scores = fit_problems(problems, settings)
-    origin = _origin(tables, query, time, group)
+    origin = {**_origin(tables, query, time, group), **_stored_options(task, problems, settings.kinds or {}, cost)}
     save(estimator, out, overwrite=overwrite, extra={**origin, "scores": scores})
     if json:
         put_json([{"run": str(out), **origin, **fit_summary(problems, columns, estimator, scores, notes)}])
@@ -143,7 +150,16 @@ def _check_named(tables: tuple[Path, ...], target: tuple[str, ...]) -> None:
         hint = " before --target" if target and Path(target[-1]).is_file() else ""
         raise ConfigError(f"fit: name the table{hint}")
     if not target:
-        raise ConfigError("fit: --target is missing")
+        raise ConfigError("fit: --target is missing; add the column to predict, such as --target price")
+
+
+def _stored_options(
+    task: Task, problems: "Sequence[Problem]", kinds: Mapping[str, str], cost: str | None
+) -> dict[str, str]:
+    """What else a run keeps of the options, for the commands that a report proposes."""
+    if any(one.target.name in kinds for one in problems):
+        task = "classify" if problems[0].classifies else "regress"
+    return {**({} if task == "auto" else {"task": task}), **({} if cost is None else {"cost": cost})}
 
 
 def _origin(tables: tuple[Path, ...], query: str, time: str | None, group: str | None) -> dict[str, str]:

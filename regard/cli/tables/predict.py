@@ -53,29 +53,52 @@ def predict(
         Predict this column of the training rows instead, by the pre-trained network from the columns that the table
         has; the target of the run is one of them where the table holds it.
     """
-    from regard.data.tables.files import check_written
+    from regard.tables.ranges import check_levels, check_probability
+
+    check_levels(quantiles)
+    check_probability(threshold)
+    from regard.cli.tables.notes import note_threshold
     from regard.data.tables.source import read_source
+
+    source = read_source(table, query)
+    check_files(run, source, out, keep, None if target else threshold)
     from regard.loading import load_table
     from regard.tables.fewer_members import with_members
-    from regard.tables.predictor import check_levels
     from regard.tables.rare_class import check_threshold
     from regard.tables.streaming import FilePredictions
 
-    if out is not None:
-        check_written(out)
-    estimator, source = load_table(run), read_source(table, query)
+    estimator = load_table(run)
     if target is not None:
         estimator = estimator_of(target, estimator, source)
     if members is not None:
         estimator = with_members(estimator, members)
-    check_levels(quantiles)
     check_threshold(estimator, threshold)
+    if threshold is None and target is None:
+        note_threshold(run, estimator)
     predictions = FilePredictions(estimator, source, keep, quantiles, threshold)
     if out is None:
         for text in predictions.texts():
             print(text, end="")
     else:
         logger.info("wrote %s: %s rows", out, f"{predictions.write(out, run):,}")
+
+
+def check_files(
+    run: Path, table: "TableSource", out: Path | None, keep: tuple[str, ...], threshold: float | None
+) -> None:
+    """Refuse what the names of files, the header of the table and the config of the run rule out."""
+    from regard.data.tables.files import check_written, table_chunks
+    from regard.store import CONFIG, read_config
+    from regard.tables.encode.frames import errors_in
+    from regard.tables.ranges import check_columns, check_two_classes
+
+    if out is not None:
+        check_written(out)
+    if threshold is not None and (run / CONFIG).is_file():  # a folder without one is refused when it is loaded
+        check_two_classes(threshold, read_config(run))
+    if keep:
+        with errors_in(table):
+            check_columns(keep, list(next(table_chunks(table)).frame()))
 
 
 def estimator_of(target: str, estimator: "Estimator", table: "TableSource") -> "Estimator":

@@ -36,8 +36,13 @@ function show(target, data) {
   if (target.classes) return [heading, bars(target.classes.map((name, place) => [name, data[place]]))];
   const at = (level) => data[1 + target.levels.reduce((best, each, place) =>
     (Math.abs(each - level) < Math.abs(target.levels[best] - level) ? place : best), 0)];
-  const [low, high] = [at(0.05), at(0.95)].map((number) => number.toPrecision(4));
-  return [heading, make("p", {}, make("strong", {}, data[0].toPrecision(6)), ` with probability 90 % between ${low} and ${high}`)];
+  const [low, high] = [at(0.05), at(0.95)].map((number) => plain(number, 4));
+  return [heading, make("p", {}, "predicted: ", make("strong", {}, plain(data[0], 6)), ` (90% interval ${low} to ${high})`)];
+}
+
+// With thousands separators, as in 332,756.
+function plain(number, digits) {
+  return number.toLocaleString("en-US", { maximumSignificantDigits: digits });
 }
 
 start();

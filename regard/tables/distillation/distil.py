@@ -31,6 +31,7 @@ from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.folds import assign_folds
 from regard.tables.network.pretrained import pretrained_model
 from regard.tables.predictor import Predictor, held_out_loss
+from regard.tables.rare_class import FEW
 from regard.tables.scores import class_scores, number_scores
 from regard.tables.threads import threads
 
@@ -58,6 +59,10 @@ class Recipe:
 
     soft_labels: float  # their share beside the true labels
     mixed_rows: bool  # whether rows with mixed columns are added
+
+    def __str__(self) -> str:
+        labels = {1.0: "soft labels", 0.0: "hard labels"}.get(self.soft_labels, "means of soft and hard labels")
+        return f"{labels} and rows with mixed columns" if self.mixed_rows else f"{labels} alone"
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,7 @@ class _Job:
         known, truth = small.take(rest), small.take(held_out)
         hard = self._learn(hard_labels(known), None)
         recipe, trial = self._best(known, soft, mixed, hard)
+        _note_few(truth)
         comparison = Comparison(
             target=name,
             rows=len(held_out),
@@ -169,9 +175,12 @@ class _Job:
         learned = {Recipe(share, True): self._learn(blend(known, soft, share), mixed) for share in SHARES}
         learned[Recipe(0.0, False)] = hard
         best = min(learned, key=lambda recipe: learned[recipe][1])
+        loss = "log-loss" if known.classes else "mean squared error"
         logger.info(
-            "best: a share of %g of soft labels, %s mixed rows", best.soft_labels, "with" if best.mixed_rows else "no"
-        )
+            "learned from %s: chosen by the %s of training rows that students did not learn (%.4g; hard labels alone "
+            "%.4g), and not by the scores of held-out rows",
+            best, loss, learned[best][1], hard[1],
+        )  # fmt: skip
         return best, learned[best][0]
 
     def _teach(self) -> Teach:
@@ -197,6 +206,16 @@ class _Job:
         student, outputs = LEARN[self.to](lesson, Lesson.of(held_out), seed)
         predictor = StudentPredictor(student, labelled.table.classes, common_shape(held_out, outputs))
         return predictor, held_out_loss(predictor.from_outputs(outputs), held_out.table)
+
+
+def _note_few(held_out: EncodedTable) -> None:
+    """A caution where few rows of a class decide the scores."""
+    if not held_out.classes:
+        return
+    least = int(torch.bincount(held_out.target.long(), minlength=held_out.classes).min())
+    if least < FEW:
+        rows = "1 row is" if least == 1 else f"{least} rows are"
+        logger.warning("note: only %s of the rarest class among those held out: small differences may be chance", rows)
 
 
 def _sample(count: int, most: int, seed: int) -> Int[Tensor, " row"]:

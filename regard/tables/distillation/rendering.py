@@ -2,7 +2,7 @@
 
 from rich.console import Group, RenderableType
 
-from regard.tables.distillation.distil import Comparison
+from regard.tables.distillation.distil import Comparison, Recipe
 from regard.tables.rendering import grid
 from regard.tables.scores import NAMES
 
@@ -25,8 +25,7 @@ def _recipe(one: Comparison) -> str:
     """What the student has learned from."""
     if not one.mixed_rows:
         return "the student has learned from hard labels: soft ones were no better on rows that it did not learn"
-    labels = {1.0: "soft labels", 0.0: "hard labels"}.get(one.soft_labels, "means of soft and hard labels")
-    return f"the student has learned from {labels}, and from rows with mixed columns"
+    return f"the student has learned from {Recipe(one.soft_labels, one.mixed_rows)}"
 
 
 def _seconds(seconds: float) -> str:

@@ -47,18 +47,28 @@ def read_numbers(cells: pd.Series) -> Float[np.ndarray, " row"]:
         numbers = cells
     else:
         numbers = pd.to_numeric(pd.Series(cells.astype(object), index=cells.index), errors="coerce")
-        _refuse(cells, numbers.isna() & cells.notna(), "is not a number; leave unknown cells empty")
+        _refuse(cells, numbers.isna() & cells.notna(), "is not a number")
     array = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    _refuse(cells, np.abs(array) > LARGEST, "is infinite or too large for float32; leave unknown cells empty")
+    _refuse(cells, np.abs(array) > LARGEST, "is infinite or too large for float32")
     return array
 
 
+class CellError(ConfigError):
+    """Cells that cannot be read: the first of a column, and how many more; several columns are joined."""
+
+    def __init__(self, *cells: str):
+        self.cells = cells
+        super().__init__(f"{'; '.join(cells)}; leave unknown cells empty")
+
+
 def _refuse(cells: pd.Series, wrong: Any, reason: str) -> None:
-    """Raise an error that names the first wrong cell, if there is any."""
+    """Raise an error that names the first wrong cell, if there is any, and counts the others."""
     places = np.flatnonzero(np.asarray(wrong))
     if len(places):
         cell, row = cells.iloc[places[0]], cells.index[places[0]] if cells.index.name == ROW else places[0]
-        raise ConfigError(f"column {cells.name!r}, row {row} (counted from 0): {str(cell)[:80]!r} {reason}")
+        others = len(places) - 1
+        more = f" (and {others:,} more {'cell' if others == 1 else 'cells'} of the column)" if others else ""
+        raise CellError(f"column {cells.name!r}, row {row} (counted from 0): {str(cell)[:80]!r} {reason}{more}")
 
 
 def is_missing(cell: Any) -> bool:

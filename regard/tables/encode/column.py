@@ -181,5 +181,12 @@ def _empty(cells: pd.Series, dtype: str) -> pd.Series:
 
 def some_of(categories: tuple[Label, ...], most: int = 5) -> str:
     """The first categories, to be shown."""
-    shown = ", ".join(str(category)[:30] for category in categories[:most])
+    shown = ", ".join(
+        repr(shorten(category)) if isinstance(category, str) else str(category) for category in categories[:most]
+    )
     return shown if len(categories) <= most else f"{shown} and {len(categories) - most:,} more"
+
+
+def shorten(text: str, most: int = 30) -> str:
+    """A text of at most so many letters; an ellipsis shows where it is cut."""
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -13,7 +13,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from regard.core.errors import ConfigError, did_you_mean
-from regard.tables.encode.cells import Cells
+from regard.tables.encode.cells import CellError, Cells
 from regard.tables.encode.column import Column, ColumnKind, Parts
 from regard.tables.encode.frames import as_frame, has_names
 from regard.tables.encode.text import TextTargets
@@ -50,7 +50,15 @@ class Columns:
 
     def encode(self, frame: pd.DataFrame, estimator: str = "NPT") -> Cells:
         """The encoded cells of a table with these columns; errors name the `estimator` that expects them."""
-        return self._join(column.encode(cells) for column, cells in self.match(as_frame(frame), estimator))
+        parts, wrong = list[Parts](), list[str]()
+        for column, cells in self.match(as_frame(frame), estimator):
+            try:
+                parts.append(column.encode(cells))
+            except CellError as error:
+                wrong += error.cells
+        if wrong:
+            raise CellError(*wrong)
+        return self._join(parts)
 
     def _join(self, columns: Iterable[Parts]) -> Cells:
         joined = {(place, name): part for place, parts in enumerate(columns) for name, part in parts.items()}
@@ -97,14 +105,25 @@ class Columns:
                 raise ConfigError(f"X has {count} features, but {estimator} is expecting {expected} features as input")
             return [(column, frame.iloc[:, i].rename(column.name)) for i, column in enumerate(self.columns)]
         places = {name: place for place, name in enumerate(_names(frame))}
-        for column in self.columns:
-            if column.name not in places and column.filled:
-                message = f"the table has no column {column.name!r}; {nearest(column.name, list(places))}"
-                hint = "" if message.endswith("?") else "; if its values are unknown, add it with empty cells"
-                raise ConfigError(message + hint)
+        if absent := [one.name for one in self.columns if one.name not in places and one.filled]:
+            raise ConfigError(_absent(absent, list(places)))
         missing = pd.Series(np.nan, index=frame.index)  # a column that was empty in training may be absent
         cells = [frame.iloc[:, places[one.name]] if one.name in places else missing for one in self.columns]
         return [(column, each.rename(column.name)) for column, each in zip(self.columns, cells, strict=True)]
+
+
+def _absent(names: list[str], known: list[str], most: int = 20) -> str:
+    """An error message about columns that a table does not have, with the nearest that it has."""
+    close = {name: hint for name in names if (hint := did_you_mean(name, known)).endswith("?")}
+    if len(names) == 1:
+        hint = close.get(names[0], "if its values are unknown, add it with empty cells")
+        return f"the table has no column {names[0]!r}; {hint}"
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    shown = ", ".join(map(repr, names[:most])) + more
+    hints = [f"for {name!r} {hint}" for name, hint in list(close.items())[:3]]
+    return "; ".join(
+        [f"the table has no columns {shown}", *hints, "if values are unknown, add columns with empty cells"]
+    )
 
 
 def _with_kinds(frame: pd.DataFrame, kinds: Mapping[str, str]) -> list[tuple[pd.Series, ColumnKind | None]]:

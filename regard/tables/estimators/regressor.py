@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from regard.tables.encode.target import as_numbers, target_columns
 from regard.tables.estimators.base import TableEstimator
-from regard.tables.predictor import check_levels, interpolate_quantiles
+from regard.tables.predictor import interpolate_quantiles
+from regard.tables.ranges import check_levels
 
 
 class NPTRegressor(RegressorMixin, TableEstimator):

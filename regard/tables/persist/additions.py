@@ -14,7 +14,7 @@ from regard.store import RunFolder, read_config
 from regard.tables.persist.save import Estimator, save
 from regard.tables.persist.schema import Section, shown
 
-EXTRA = ("command", "table", "query", "split", "scores")  # of a run, beside its estimator
+EXTRA = ("command", "table", "query", "split", "task", "cost", "scores")  # of a run, beside its estimator
 MAX_ADDITIONS = 100_000
 ROW_LIMIT = 2**53
 

@@ -42,10 +42,8 @@ def load(path: Path) -> Estimator | NPTImputer:
     config.text("regard", 100)
     if kind in DISTILLED:
         return load_distilled(path, kind, config)
-    config.optional_text("command", default=None)
-    config.optional_text("table", default=None)
-    config.optional_text("query", default=None)
-    config.optional_text("split", default=None)
+    for key in ("command", "table", "query", "split", "task", "cost"):
+        config.optional_text(key, default=None)
     read_numbers(config, "scores")
     read_added(config)
     columns, labels = read_columns(path / COLUMNS, imputer=kind == "NPTImputer")

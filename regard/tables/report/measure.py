@@ -14,10 +14,9 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError
 from regard.core.version import VERSION
-from regard.tables.cautions import RARE
 from regard.tables.encode.cells import read_codes, read_numbers
 from regard.tables.encode.frames import as_frame
-from regard.tables.rare_class import rare_class
+from regard.tables.rare_class import is_rare, rare_class
 from regard.tables.report.accuracy import metrics_of, score_models
 from regard.tables.report.baselines import predict_baselines
 from regard.tables.report.calibration import coverage, reliability
@@ -66,7 +65,7 @@ def measure(estimator: Estimator, origin: Origin, test: TestTable | None = None)
     for number, each in enumerate(rows):
         labels = _labels(estimator, number)
         with threads(estimator.n_jobs):
-            targets.append(_measure_target(estimator, number, each, labels))
+            targets.append(_measure_target(estimator, number, each, labels, origin.threshold))
             logger.info("report: leaks, repeated rows and time")
             how = "" if test is None else f", those of {test.name}"
             prefix = f"{targets[-1].name}: " if len(rows) > 1 else ""
@@ -117,7 +116,9 @@ def _labels(estimator: Estimator, number: int) -> np.ndarray:
     return np.asarray(estimator.classes_[number] if estimator.multi_output_ else estimator.classes_)
 
 
-def _measure_target(estimator: Estimator, number: int, rows: HeldOutRows, labels: np.ndarray) -> TargetResults:
+def _measure_target(
+    estimator: Estimator, number: int, rows: HeldOutRows, labels: np.ndarray, threshold: float | None
+) -> TargetResults:
     name = estimator.target_names_[number] or (f"target {number}" if estimator.multi_output_ else "target")
     names, seed = tuple(map(str, labels)), estimator.seed_
     logger.info("report: predicting %s held-out rows of %r", f"{len(rows.truth):,}", name)
@@ -131,7 +132,6 @@ def _measure_target(estimator: Estimator, number: int, rows: HeldOutRows, labels
     order = [one.name for one in importance.columns]
     logger.info("report: partial dependence and deciding rows")
     known = estimator.tables_[number].values.numpy()
-    is_rare = rare is not None and float(estimator.tables_[number].target.eq(rare).double().mean()) <= RARE
     return TargetResults(
         name=name,
         classes=names,
@@ -139,8 +139,8 @@ def _measure_target(estimator: Estimator, number: int, rows: HeldOutRows, labels
         models=scores,
         calibration=_calibration(rows, predicted, names, rare),
         mistakes=confusion(rows.truth, predicted, names) if names else residuals(rows.truth, predicted[:, 0]),
-        detection=detection(rows.truth == rare, predicted[:, rare], names[rare])
-        if is_rare and rare is not None
+        detection=detection(rows.truth == rare, predicted[:, rare], names[rare], threshold)
+        if rare is not None and is_rare(estimator, number)
         else None,
         importance=importance,
         dependence=measure_dependence(rows, estimator.columns_, known, order, outputs),

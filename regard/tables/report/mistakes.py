@@ -51,12 +51,17 @@ def recall_steps(
     return np.repeat(ends, 2)[1:-1], np.repeat(height, 2)
 
 
-def detection(truth: np.ndarray, probability: Float[np.ndarray, " row"], label: str) -> Detection | None:
-    """How a class is detected, if any held-out row has it; `truth` is whether each row does."""
+def detection(
+    truth: np.ndarray, probability: Float[np.ndarray, " row"], label: str, proposed: float | None = None
+) -> Detection | None:
+    """How a class is detected, if any held-out row has it; `truth` is whether each row does.
+
+    The threshold is the one that `fit` has `proposed`, if it has, or else the best one for these rows.
+    """
     if not truth.any():
         return None
     recall, precision = recall_steps(truth, probability)
-    threshold, _ = best_threshold(truth, probability)
+    threshold = best_threshold(truth, probability)[0] if proposed is None else proposed
     scores = {name: detection_scores(truth, probability, at) for name, at in (("0.5", 0.5), ("proposed", threshold))}
     return Detection(
         label,
@@ -66,4 +71,5 @@ def detection(truth: np.ndarray, probability: Float[np.ndarray, " row"], label: 
         scores["0.5"]["average_precision"],
         threshold,
         scores,
+        chosen_here=proposed is None,
     )

@@ -1,9 +1,57 @@
-"""What to do next: commands for this run, or Python for an estimator in memory."""
+"""What to do next: commands for this run, or Python for an estimator in memory.
 
-from dataclasses import dataclass
-from shlex import quote
+They repeat the options of the fit: without its `--ignore`, a column that was left out on purpose would be a feature
+again.
+"""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from shlex import join, quote
+from typing import Any
+
+from regard.tables.encode.keys import IGNORE
 from regard.tables.report.results import TargetResults
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """The options of `regard fit` that decide what is a feature, a target and a held-out row."""
+
+    kinds: Mapping[str, str] = field(default_factory=dict)  # by column; those of --ignore and --group are "ignore"
+    split: str = ""  # --time COLUMN or --group COLUMN
+    task: str = ""
+    query: str = ""
+    cost: str = ""
+    weights: str = ""
+
+    @classmethod
+    def of_run(cls, config: Mapping[str, Any], estimator: Any) -> "FitOptions":
+        """As a run folder keeps them."""
+        texts = {name: str(config.get(name) or "") for name in ("split", "task", "query", "cost")}
+        return cls(kinds=estimator.kinds or {}, weights=str(estimator.weights or ""), **texts)
+
+    def of_fit(self) -> str:
+        option, _, column = self.split.partition(" ")
+        options = self._shared(apart=column if option == "--group" else None)
+        options += [option, column] if column else []
+        for name, value in (("--cost", self.cost), ("--weights", self.weights)):
+            options += [name, value] if value else []
+        return _option_text(options)
+
+    def of_compare(self) -> str:
+        """`compare` holds out rows at random; the column of --group is no feature there either."""
+        return _option_text(self._shared(apart=None))
+
+    def _shared(self, apart: str | None) -> list[str]:
+        options = []
+        for column, kind in self.kinds.items():
+            if kind != IGNORE:
+                options += ["--kind", f"{column}={kind}"]
+            elif column != apart:
+                options += ["--ignore", column]
+        for name, value in (("--task", self.task), ("--query", self.query)):
+            options += [name, value] if value else []
+        return options
 
 
 @dataclass(frozen=True)
@@ -13,7 +61,13 @@ class Origin:
     name: str  # of the run folder, or of the class
     run: str | None = None  # its folder
     table: str | None = None  # the file that it was fitted to
-    split: str | None = None  # the option by which `fit` held out rows, if not at random
+    options: FitOptions = field(default_factory=FitOptions)
+    threshold: float | None = None  # that `fit` has proposed
+
+    @property
+    def split(self) -> str | None:
+        """The option by which `fit` held out rows, if not at random."""
+        return self.options.split or None
 
 
 def next_steps(origin: Origin, mode: str, targets: tuple[TargetResults, ...]) -> tuple[tuple[str, str], ...]:
@@ -21,7 +75,7 @@ def next_steps(origin: Origin, mode: str, targets: tuple[TargetResults, ...]) ->
     if origin.run is None:
         return _in_python(targets)
     run, target = quote(origin.run), targets[0]
-    option = f" --threshold {target.detection.threshold:.2g}" if target.detection and len(targets) == 1 else ""
+    option = f" --threshold {target.detection.threshold:g}" if target.detection and len(targets) == 1 else ""
     table = quote(origin.table or "TABLE.csv")
     steps = [
         ("Predict new rows", f"regard predict {run} NEW.csv --out predictions.csv{option}"),
@@ -29,12 +83,18 @@ def next_steps(origin: Origin, mode: str, targets: tuple[TargetResults, ...]) ->
         ("Score rows that came later", f"regard evaluate {run} LATER.csv{option}"),
     ]
     if len(targets) == 1:
-        name = quote(target.name)
+        name, options = quote(target.name), origin.options
         if mode == "in_context":
-            better = f"regard fit {table} --target {name} --out {quote(origin.run + '-trained')} --time-limit 60"
+            out = quote(origin.run + "-trained")
+            better = f"regard fit {table} --target {name}{options.of_fit()} --out {out} --time-limit 60"
             steps.append(("Also train on this table, which is often better", better))
-        steps.append(("Compare with more models, in five folds", f"regard compare {table} --target {name}"))
+        comparison = f"regard compare {table} --target {name}{options.of_compare()}"
+        steps.append(("Compare with more models, in five folds", comparison))
     return tuple(steps)
+
+
+def _option_text(options: list[str]) -> str:
+    return f" {join(options)}" if options else ""
 
 
 def _in_python(targets: tuple[TargetResults, ...]) -> tuple[tuple[str, str], ...]:

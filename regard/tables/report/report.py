@@ -16,8 +16,9 @@ from regard.store import read_config
 from regard.tables.encode.cells import ROW
 from regard.tables.encode.frames import as_frame, errors_in
 from regard.tables.encode.target import target_columns
+from regard.tables.proposals import proposed_threshold
 from regard.tables.report.measure import TestTable, measure
-from regard.tables.report.next_steps import Origin
+from regard.tables.report.next_steps import FitOptions, Origin
 from regard.tables.report.page import render
 from regard.tables.report.results import Results
 
@@ -66,8 +67,8 @@ def report_model(estimator: Any, rows: Any = None, targets: Any = None) -> Repor
 def report_run(run: Path, estimator: Any, file: Path | TableSource | None = None) -> Report:
     """The report of the estimator of a run folder, on a file with the target, or on held-out training rows."""
     config = read_config(run)
-    table, split = (str(config[key]) if config.get(key) else None for key in ("table", "split"))
-    origin = Origin(str(run), str(run), table, split)
+    table, options = config.get("table"), FitOptions.of_run(config, estimator)
+    origin = Origin(str(run), str(run), str(table) if table else None, options, proposed_threshold(config))
     if file is None:
         with errors_in(run):
             return _report(estimator, origin)

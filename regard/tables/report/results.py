@@ -76,8 +76,9 @@ class Detection:
     recall: tuple[float, ...]  # of the corners of the precision–recall curve
     precision: tuple[float, ...]
     average_precision: float
-    threshold: float  # with the largest F1
+    threshold: float  # proposed by `fit`, or with the largest F1 here
     scores: dict[str, dict[str, float]]  # precision, recall and F1 by threshold: "0.5" and the proposed one
+    chosen_here: bool = True  # whether the threshold was chosen on these rows
 
 
 @dataclass(frozen=True)

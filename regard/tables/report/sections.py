@@ -168,8 +168,7 @@ def _by_class(measured: Confusion) -> str:
 def detection_section(measured: Detection) -> Iterator[str]:
     yield paragraph(
         f"{measured.label!r} is rare: {percent(measured.frequency, 1)} of the held-out rows. Its average precision "
-        f"(the area under the curve) is {fixed(measured.average_precision, 3)}. Predicting it from a probability "
-        f"of {number_text(measured.threshold, 2)} on has the largest F1."
+        f"(the area under the curve) is {fixed(measured.average_precision, 3)}. " + _proposal(measured)
     )
     rows = [
         [number_text(at, 2), *(fixed(measured.scores[name][each], 3) for each in ("precision", "recall", "f1"))]
@@ -182,7 +181,15 @@ def detection_section(measured: Detection) -> Iterator[str]:
         "guessing.",
     )
     chosen = note("The threshold was chosen on these rows, so its F1 is a little optimistic.")
+    chosen = chosen if measured.chosen_here else ""
     yield f'<div class="pair">{drawn}<div>{listed}{chosen}</div></div>'
+
+
+def _proposal(measured: Detection) -> str:
+    start = number_text(measured.threshold, 2)
+    if measured.chosen_here:
+        return f"Predicting it from a probability of {start} on has the largest F1."
+    return f"The threshold that regard fit proposed, by other held-out rows, is {start}."
 
 
 def importance_section(target: TargetResults) -> Iterator[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from regard.tables.cautions import split_cautions
+from regard.tables.cautions import cautions
 from regard.tables.data_checks import check_training_data
 from regard.tables.encode.columns import Columns
 from regard.tables.fit_settings import FitSettings
@@ -44,7 +44,7 @@ def score_warnings(estimator: Estimator, number: int, rows: HeldOutRows, labels:
     kinds = {column.name: column.kind for column in estimator.columns_.columns}
     weights = None if estimator.weights is None else str(estimator.weights)
     settings = FitSettings(estimator.mode, estimator.time_limit, estimator.seed_, kinds, weights)
-    yield from split_cautions(problem, settings, split, result)
+    yield from cautions(problem, settings, split, result)
 
 
 def cells_of(columns: Columns, values: torch.Tensor) -> pd.DataFrame:

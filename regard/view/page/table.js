@@ -26,7 +26,7 @@ function origin(run, { input, target }) {
   const { row, keys, target: answer } = run.example;
   if (input.without !== row) return null;
   const names = Object.entries(keys).filter(([, cell]) => cell !== "").map(([name, cell]) => `, ${name} ${cell}`).join("");
-  return `Row ${row} of the training data${names}. Its ${target} is ${answer}; it is left out of the rows that the prediction attends to, as if it were new.`;
+  return `Row ${row} of the training data${names}. Its true ${target}: ${answer}. It is left out of the rows that the prediction attends to, as if it were new.`;
 }
 
 function fields(run, state, cells, text) {

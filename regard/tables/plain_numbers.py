@@ -1,0 +1,16 @@
+"""Numbers for people to read: no scientific notation where a plain number is as short."""
+
+import math
+
+SMALL, LARGE = 1e-6, 1e15  # beyond them scientific notation is shorter
+
+
+def plain_number(value: float, digits: int = 4, separator: str = ",") -> str:
+    """So many significant digits, with thousands separators: -38,060 instead of -3.806e+04."""
+    if value == 0:
+        return "0"
+    if not SMALL <= abs(value) < LARGE:  # infinite ones and NaN too
+        return f"{value:.{digits}g}"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    text = f"{round(value, places):,.{max(0, places)}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace(",", separator)
