@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 import pandas as pd
@@ -13,6 +15,7 @@ from rich.text import Text
 from regard.store import read_config
 from regard.tables.compare import ModelScore
 from regard.tables.encode.cells import as_label, is_missing
+from regard.tables.encode.column import shorten
 from regard.tables.encode.columns import Columns
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.distilled import Distilled
@@ -27,23 +30,33 @@ from regard.tables.scores import MAJORITY, NAMES, RARER_ROWS
 
 MAX_COLUMNS = 6  # side by side
 MAX_KEYS = 2  # before them
+MAX_CELL = 24  # letters of a cell beside others
+GAP = 1  # between columns
 NEARLY_UNIFORM = 2.0  # largest weight over the uniform weight below which no row stands out
 
 
-def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], most: int = 40) -> Table:
+    """Cells of at most so many letters."""
     table = Table(
         *heads, title=title, title_justify="left", header_style="bold", box=None, pad_edge=False, min_width=len(title)
     )
     for row in rows:
-        table.add_row(*(_cell(cell) for cell in row))
+        table.add_row(*(_cell(cell, most).replace("[", "\\[") for cell in row))  # rich reads brackets as styles
     return table
 
 
-def _cell(cell: Any) -> str:
+def _cell(cell: Any, most: int) -> str:
     if is_missing(cell):
         return "–"
     text = plain_number(cell, 6, separator="") if isinstance(cell, float) else str(as_label(cell))
-    return (text if len(text) <= 40 else text[:39] + "…").replace("[", "\\[")  # rich reads brackets as styles
+    return shorten(text, most)
+
+
+def _that_fit(heads: Sequence[str], rows: Sequence[Sequence[Any]], most: int, least: int) -> int:
+    """How many of the columns fit side by side: narrower ones would cut dates and keys."""
+    widths = [max(len(head), *(len(_cell(row[place], most)) for row in rows)) for place, head in enumerate(heads)]
+    ends = accumulate(width + GAP for width in widths)
+    return max(least, sum(end - GAP <= get_terminal_size().columns for end in ends))
 
 
 def _number(value: float) -> str:
@@ -94,9 +107,13 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Re
         (row, f"{rows.iloc[number, 0]:.1%}", rows.iloc[number, 1], *(rows.iloc[number, place] for place in places))
         for number, row in enumerate(rows.index)
     ]
+    heads = ("row", "weight", target, *keys, *shown)
+    fitting = _that_fit(heads, training, MAX_CELL, least=4 + len(keys)) if training else len(heads)
+    shown, training = shown[: fitting - 3 - len(keys)], [row[:fitting] for row in training]
     few = columns[: 2 * MAX_COLUMNS]
     left = f"; {len(columns) - len(few):,} more have smaller ones" if len(columns) > len(few) else ""
-    others = f"; shown with the {len(shown)} columns of largest effect" if len(features) > len(shown) else ""
+    largest = "column" if len(shown) == 1 else f"{len(shown)} columns"
+    others = f"; shown with the {largest} of largest effect" if len(features) > len(shown) else ""
     title = "Training rows with the largest weight in this prediction"
     if not evidence.attends_to_labels:
         title = "Training rows with the most attention"
@@ -105,7 +122,7 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Re
             grid("Columns that the prediction depends on", ("column", "cell", "effect", ""), few),
             Text(_sum_of_effects(evidence) + left),
         ),
-        Group(grid(title, ("row", "weight", target, *keys, *shown), training), Text(_row_weights(evidence) + others)),
+        Group(grid(title, heads[:fitting], training, MAX_CELL), Text(_row_weights(evidence) + others)),
     ]
 
 

@@ -49,6 +49,7 @@ def _add(run: Path, table: Path) -> tuple["AddedRows", int, list[str]]:
     from regard.store import CONFIG, RunFolder, read_config
     from regard.tables.added_scores import added_scores
     from regard.tables.adding import add_rows, encode_addition, next_row
+    from regard.tables.encode.column import shorten
     from regard.tables.encode.frames import errors_in
     from regard.tables.encode.growth import new_categories
     from regard.tables.persist.additions import AddedRows, read_added, save_added
@@ -63,7 +64,7 @@ def _add(run: Path, table: Path) -> tuple["AddedRows", int, list[str]]:
     with errors_in(table):
         addition = encode_addition(estimator, features, targets)
     for name, new in new_categories(estimator.columns_, addition.columns):
-        shown = ", ".join(repr(str(value)[:30]) for value in new[:3]) + (", …" if len(new) > 3 else "")
+        shown = ", ".join(repr(shorten(str(value))) for value in new[:3]) + (", …" if len(new) > 3 else "")
         logger.info("%r: new categories: %s", name, shown)
     before, after, verdicts = added_scores(estimator, addition)
     first = next_row(estimator)
