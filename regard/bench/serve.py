@@ -28,7 +28,7 @@ def measure(sizes: Sizes, rounds: int, folder: Path) -> Measurement:
         return Measurement("serve", "not measured", (), (explain_missing("serve", "it"),))
     tokenizer = Characters().train(["".join(map(chr, range(0x21, 0x7F)))])
     config = llama(sizes.width, sizes.hidden, sizes.served_layers, sizes.vocab)
-    compile_for(config, ("float32",))
+    compile_for(config, ("float32",), ("one", "several"))
     save_run(folder / "served", config, config.build(), LanguageModel(length=256), tokenizer)
     with serving(folder) as url:
         jobs: dict[int, Job] = {}

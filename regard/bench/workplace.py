@@ -1,5 +1,6 @@
 """A temporary folder for everything that a benchmark writes, compiled code included; nothing of it stays."""
 
+import itertools
 import os
 import signal
 import tempfile
@@ -14,6 +15,7 @@ import torch
 from regard.decode.one_token import library
 from regard.decode.one_token.attach import WORTH_COMPILING
 from regard.decode.one_token.step import kind_of
+from regard.decode.one_token.weights import Texts
 from regard.models import GPT
 from regard.parts import RMSNorm, Rotary, SwiGLU
 
@@ -54,15 +56,18 @@ def parameters_of(config: GPT) -> int:
         return sum(one.numel() for one in config.build().parameters())
 
 
-def compile_for(config: GPT, precisions: Sequence[str]) -> bool:
-    """Compile the step of a model that is worth it, all precisions at once; whether it is compiled."""
+def compile_for(config: GPT, precisions: Sequence[str], forms: Sequence[Texts] = ("one",)) -> bool:
+    """Compile the step of a model that is worth it, all forms at once; whether it is compiled."""
     folder = library.folder()
     if folder is None or parameters_of(config) < WORTH_COMPILING:
         return False
     kind = kind_of(config, 0)  # all layers are alike
-    paths = {precision: library.path_of(config, kind, precision, folder) for precision in precisions}
+    wanted = list(itertools.product(precisions, forms))
+    paths = [library.path_of(config, kind, *one, folder) for one in wanted]
     started = (
-        library.start_compiling(config, kind, precision, path) for precision, path in paths.items() if not path.exists()
+        library.start_compiling(config, kind, *one, path)
+        for one, path in zip(wanted, paths, strict=True)
+        if not path.exists()
     )
     processes = [process for process in started if not isinstance(process, library.NotStarted)]
     try:
@@ -72,4 +77,4 @@ def compile_for(config: GPT, precisions: Sequence[str]) -> bool:
         for process in processes:
             process.kill()
             process.wait()
-    return all(path.exists() for path in paths.values())
+    return all(path.exists() for path in paths)

@@ -63,6 +63,12 @@ class KVCache:
         assert self._values is not None
         return self._keys.upto(self.length), self._values.upto(self.length)
 
+    def rooms(self) -> tuple[Tensor, Tensor]:
+        """The whole memory, (rows, capacity, heads, size), of which `length` tokens are in use."""
+        assert self._keys is not None, "nothing has been stored yet"
+        assert self._values is not None
+        return self._keys.room(self.capacity), self._values.room(self.capacity)
+
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order: how beams fork, and finished texts leave."""
         if self._keys is not None and self._values is not None:

@@ -14,11 +14,13 @@ from regard.core.machine import compiler
 from regard.decode import accelerate, write
 from regard.decode.accelerate import usual_precision
 from regard.decode.one_token import attach, compile, compile_steps, library
+from regard.decode.one_token.multiplied import Multiplied
 from regard.decode.one_token.step import BlockStep, both, kind_of, position_of
-from regard.decode.one_token.streamed import KINDS, stream, tensors_of
+from regard.decode.one_token.streamed import KINDS
+from regard.decode.one_token.weights import convert, tensors_of
 from regard.models import GPT
 from regard.models.gpt import GPTModel
-from regard.parts import Experts, GeGLU, LayerNorm, LoRA, RMSNorm, Rotary, SquaredReLU, SwiGLU, listen
+from regard.parts import ALiBi, Experts, GeGLU, LayerNorm, LoRA, RMSNorm, Rotary, SquaredReLU, SwiGLU, listen
 from regard.parts.linear import Linear
 from regard.parts.packed import BFloat16, Int8
 from tests.models.samples import VOCAB, every_variation, name_of_model, needs_tree
@@ -50,12 +52,20 @@ def test_a_streamed_product_is_that_of_the_rounded_weights(precision: str, bias:
     torch.testing.assert_close(KINDS[precision](layer)(x), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_product_for_several_texts_is_that_of_the_layer(precision: str):
+    layer = Linear(64, 24)
+    x = torch.randn(3, 1, 64)
+    tolerance = 1e-5 if precision == "float32" else 0.05
+    torch.testing.assert_close(Multiplied(layer, precision)(x), layer(x), rtol=tolerance, atol=tolerance)
+
+
 def test_tensors_have_the_same_names_before_and_after_streaming():
     model = trained(SMALL)
     whole = both(model.decoder.blocks[0], position_of(model, 0))
-    before = tensors_of(whole, "int8")
-    stream(whole, "int8")
-    after = tensors_of(whole, "int8")
+    before = tensors_of(whole, "int8", "one")
+    convert(whole, "int8", "one")
+    after = tensors_of(whole, "int8", "one")
     assert list(before) == list(after)
     assert all(torch.equal(before[name], after[name]) for name in before)
 
@@ -85,8 +95,8 @@ def test_the_step_of_a_block_is_the_block(config: GPT):
     for hook in hooks:
         hook.remove()
     for layer, block in enumerate(model.decoder.blocks):
-        step = BlockStep(deepcopy(block), position_of(model, layer), "float32")
-        weights = list(tensors_of(step.both, "float32").values())
+        step = BlockStep(deepcopy(block), position_of(model, layer), "float32", "one")
+        weights = list(tensors_of(step.both, "float32", "one").values())
         x, expected = read[layer]
         output = step(x, torch.tensor([[8]]), *rooms[layer], weights)
         torch.testing.assert_close(output, expected, rtol=1e-4, atol=1e-4)
@@ -143,15 +153,16 @@ def test_compiled_it_writes_the_same(config: GPT, precision: str, steps: Path):
             assert int(scores.argmax()) == int(written[0, place + 1])
     assert write(model, model.init_state(), PROMPT, None, 40) == expected
     assert write(model, model.init_state(2), PROMPT, None, 40) == expected  # the cache grows
-    both_rows = write(model, model.init_state(), PROMPT.expand(2, -1), None, 40)
-    assert both_rows == [*expected, *expected]  # two texts at once are not what was compiled
+    both_rows = write(model, model.init_state(2), PROMPT.expand(2, -1), None, 40)
+    assert both_rows == [*expected, *expected]
     with listen(model) as heard:
         assert write(model, model.init_state(), PROMPT, None, 3) == [expected[0][:3]]
     assert heard.whole("decoder.0.attend.pattern").shape[-1] == 6
     other = trained(config)
     assert compile_steps(other, precision)  # the same file, at once
-    assert [file.suffix for file in steps.iterdir()] == [".pt2"]
-    os.chmod(next(steps.iterdir()), 0o666)
+    assert [file.suffix for file in steps.iterdir()] == [".pt2", ".pt2"]  # for one text, and for several
+    for file in steps.iterdir():
+        os.chmod(file, 0o666)
     assert not compile_steps(trained(config), precision)  # somebody else may have written it
 
 
@@ -161,11 +172,13 @@ def test_a_step_that_cannot_be_compiled_changes_nothing(steps: Path, monkeypatch
     model = trained(SMALL)
     expected = write(model, model.init_state(), PROMPT, None, 5)
     assert not compile_steps(model, "float32", wait=True)
-    [failed] = steps.iterdir()
-    assert failed.suffix == library.FAILED
-    assert "Traceback" in failed.read_text()
+    for failed in steps.iterdir():
+        assert failed.suffix == library.FAILED
+        assert "Traceback" in failed.read_text()
+        again = library.start_compiling(model.config, 0, "float32", "one", failed)
+        assert again is library.NotStarted.FAILED  # not tried again
+    assert len(list(steps.iterdir())) == 2
     assert write(model, model.init_state(), PROMPT, None, 5) == expected
-    assert library.start_compiling(model.config, 0, "float32", failed) is library.NotStarted.FAILED  # not tried again
 
 
 @pytest.fixture
@@ -182,15 +195,15 @@ def started(steps: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 def test_a_model_gets_the_steps_that_another_process_compiles(started: list[list[str]], steps: Path) -> None:
     model = trained(SMALL)
-    path = library.path_of(model.config, 0, "float32", steps)
+    path = library.path_of(model.config, 0, "float32", "one", steps)
     path.with_suffix(library.OUTPUT).touch()
     assert not compile_steps(model, "float32")
     assert not started
     waiting = model.decoder.compiled
-    assert waiting is not None, "they are looked for whenever a text begins"
+    assert isinstance(waiting, attach.Steps)
     path.touch()
     attached: list[bool] = []
-    waiting.__self__.attach = lambda: bool(attached.append(True))
+    waiting.attach = lambda: attached.append(True)
     with torch.inference_mode():
         model.step(PROMPT, model.init_state())
     assert attached
@@ -200,9 +213,9 @@ def test_a_process_that_was_killed_has_not_failed(started: list[list[str]], step
     path = steps / "x.pt2"
     output = path.with_suffix(library.OUTPUT)
     output.write_text("a warning\n")
-    assert library.start_compiling(SMALL, 0, "float32", path) is library.NotStarted.ELSEWHERE
+    assert library.start_compiling(SMALL, 0, "float32", "one", path) is library.NotStarted.ELSEWHERE
     os.utime(output, (0, 0))
-    library.start_compiling(SMALL, 0, "float32", path)
+    library.start_compiling(SMALL, 0, "float32", "one", path)
     assert len(started) == 1
 
 
@@ -211,7 +224,7 @@ def test_what_went_wrong_is_recorded_by_the_process_itself(steps: Path, monkeypa
     settings, path = steps / "x.json", steps / "x.pt2"
     settings.write_text("{")
     path.with_suffix(library.OUTPUT).touch()
-    monkeypatch.setattr("sys.argv", ["compile", str(settings), "0", "float32", str(path)])
+    monkeypatch.setattr("sys.argv", ["compile", str(settings), "0", "float32", "one", str(path)])
     with pytest.raises(ValueError, match="Expecting"):
         compile.main()
     assert [file.name for file in steps.iterdir()] == ["x.failed"]
@@ -221,20 +234,54 @@ def test_a_text_that_has_begun_is_written_as_it_began(steps: Path, monkeypatch: 
     """The file appears in the middle of a text: the next one is written by it."""
     calls: list[bool] = []
     monkeypatch.setattr(library, "start_compiling", lambda *_: type("Process", (), {"wait": lambda _: None})())
-    monkeypatch.setattr(attach.Steps, "attach", lambda self: bool(calls.append(True)))
+    monkeypatch.setattr(attach.CompiledLayers, "__init__", lambda *_: calls.append(True))
+    monkeypatch.setattr(library, "load", lambda _: "package")
     model = trained(SMALL)
     compile_steps(model, "float32")
     state = model.init_state()
     with torch.inference_mode():
         model.step(PROMPT, state)
-        assert len(calls) == 1  # before it was known that nothing is there
-        path = library.path_of(model.config, 0, "float32", steps)
+        path = library.path_of(model.config, 0, "float32", "one", steps)
         steps.mkdir()
         path.touch()
         model.step(PROMPT[:, :1], state)
-        assert len(calls) == 1
+        assert not calls
         model.step(PROMPT, model.init_state())
-    assert len(calls) > 1
+    assert calls
+
+
+@needs_compiler
+@pytest.mark.parametrize("config", [SMALL, replace(SMALL, kv_heads=None, position=ALiBi())], ids=["Rotary", "ALiBi"])
+def test_texts_of_different_lengths_are_written_together(config: GPT, steps: Path):
+    """They begin at different places of the cache, one leaves, and another joins."""
+    model = trained(config)
+    plain = deepcopy(model)
+    assert compile_steps(model, "float32", wait=True), [f.read_text() for f in steps.glob("*.failed")]
+    texts = [torch.randint(VOCAB, (1, length)) for length in (9, 4, 70)]
+    compiled = model.decoder.compiled
+    assert isinstance(compiled, attach.Steps)
+    calls: list[int] = []
+    several = compiled.forms["several"].layers
+    assert several is not None
+    compiled.forms["several"].layers = lambda x, *more: calls.append(len(x)) or several(x, *more)  # type: ignore[assignment]
+    with torch.inference_mode():
+        states = []
+        for each in (model, plain):
+            scores = []
+            state = each.init_state()
+            each.step(texts[0], state)
+            for text in texts[1:]:
+                other = each.init_state(text.shape[1])
+                each.step(text, other)
+                state = state.join(other)
+                for _ in range(3):
+                    step, state = each.step(torch.full((state.layers[0].rows, 1), 7), state)
+                    scores.append(step)
+            state = state.select(torch.tensor([2, 0]))
+            states.append([*scores, each.step(torch.full((2, 1), 3), state)[0]])
+        for ours, expected in zip(*states, strict=True):
+            torch.testing.assert_close(ours, expected, rtol=1e-3, atol=1e-3)
+    assert calls == [2, 2, 2, 3, 3, 3, 2]
 
 
 def test_small_models_and_other_models_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -248,7 +295,7 @@ def test_an_adapter_is_not_compiled_away():
     layer = Linear(8, 8)
     layer.adapter = LoRA(rank=2).build(8, 8)
     with pytest.raises(ConfigError, match="merge the adapter"):
-        tensors_of(torch.nn.ModuleDict({"block": layer}), "float32")
+        tensors_of(torch.nn.ModuleDict({"block": layer}), "float32", "one")
 
 
 def test_the_usual_precision_is_that_of_the_weights():

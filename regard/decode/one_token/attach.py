@@ -2,22 +2,23 @@
 
 import logging
 import subprocess
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from regard.core.errors import ConfigError
 from regard.core.shapes import States
 from regard.decode.one_token import library
-from regard.decode.one_token.layers import CompiledLayers
+from regard.decode.one_token.layers import CompiledLayers, form_of
 from regard.decode.one_token.library import NotStarted
 from regard.decode.one_token.step import both, kind_of, position_of
-from regard.decode.one_token.streamed import tensors_of
+from regard.decode.one_token.weights import Texts, tensors_of
 from regard.models.gpt import GPTModel
 from regard.parts.cache import Cache
 from regard.parts.experts import Experts
+from regard.parts.linear import Linear
 from regard.parts.masks import Mask
 from regard.parts.positions import Positions
 
@@ -27,23 +28,26 @@ log = logging.getLogger(__name__)
 
 
 def compile_steps(model: nn.Module, precision: str, *, wait: bool = False) -> bool:
-    """Load the blocks of a decoder as compiled for one token at a time, or compile them; whether the model has them.
+    """Load the blocks of a decoder as compiled for one token at a time, or compile them; whether one text has them.
 
-    Unless it should `wait`, the first compilation runs in a background process, and the model is as it was until a
-    text begins after that: then it has them, though this returned False. Weights that change later are not seen.
+    Unless it should `wait`, compilations run in background processes: that for one text now, that for several when
+    they are first written together. The model is as it was until a text begins after that: then it has them, though
+    this returned False. Weights that change later are not seen.
     """
     if not isinstance(model, GPTModel) or not _worth_compiling(model):
         return False
     folder = library.folder()
     if folder is None:
         return False
-    kinds = {layer: kind_of(model.config, layer) for layer in range(model.config.layers)}
-    paths = {kind: library.path_of(model.config, kind, precision, folder) for kind in kinds.values()}
-    steps = Steps(model, precision, kinds, paths)
-    steps.attach_or_start()
+    if any(isinstance(part, Linear) and part.adapter is not None for part in model.modules()):
+        log.info("note: a model with an adapter is not compiled; merge the adapter first (regard merge)")
+        return False
+    model.decoder.compiled = steps = Steps(model, precision, folder)
+    steps.attach()
+    steps.start("one")
     if wait:
         steps.wait()
-    return steps.attached
+    return steps.forms["one"].layers is not None
 
 
 def _worth_compiling(model: GPTModel) -> bool:
@@ -54,53 +58,93 @@ def _worth_compiling(model: GPTModel) -> bool:
     return plain and sum(weight.numel() for weight in weights) >= WORTH_COMPILING
 
 
+@dataclass
+class Form:
+    """The steps for one text, or for several: one package for all layers that are alike."""
+
+    paths: dict[int, Path]
+    layers: CompiledLayers | None = None
+    processes: list[subprocess.Popen[bytes]] | None = None  # None: nobody was asked to compile
+
+
+@dataclass
 class Steps:
-    """The steps of all layers of one model: one package for all that are alike."""
+    """The steps of all layers of one model."""
 
-    def __init__(self, model: GPTModel, precision: str, kinds: dict[int, int], paths: dict[int, Path]):
-        self.model, self.precision, self.kinds, self.paths = model, precision, kinds, paths
-        self.attached = False
-        self.processes: list[subprocess.Popen[bytes]] = []
+    model: GPTModel
+    precision: str
+    folder: Path
+    forms: dict[Texts, Form] = field(init=False)
 
-    def attach_or_start(self) -> None:
-        missing = {kind: path for kind, path in self.paths.items() if not path.exists()}
-        if self.attach() or not missing:
+    def __post_init__(self) -> None:
+        config = self.model.config
+        self.kinds = {layer: kind_of(config, layer) for layer in range(config.layers)}
+        paths = {
+            texts: {
+                kind: library.path_of(config, kind, self.precision, texts, self.folder) for kind in self.kinds.values()
+            }
+            for texts in get_args(Texts)
+            if texts == "one" or self.model.joins_texts
+        }
+        self.forms = {texts: Form(each) for texts, each in paths.items()}
+        self.taps = [block.attend.pattern for block in self.model.decoder.blocks]
+
+    def weights(self, texts: Texts) -> list[list[Tensor]]:
+        """Of each layer, in the order in which the steps take them."""
+        whole = (both(block, position_of(self.model, layer)) for layer, block in enumerate(self.model.decoder.blocks))
+        return [list(tensors_of(each, self.precision, texts).values()) for each in whole]
+
+    def __call__(self, x: States, mask: Mask | None, positions: Positions | None, cache: Cache | None) -> States | None:
+        """What the blocks give, or None where the inputs are others than those that there are steps for.
+
+        Whether there are new steps is looked up where a text begins. The others that are being written go on by them
+        too: they give the same up to rounding, from the same cache.
+        """
+        if cache is None:
+            return None
+        if not cache.length:
+            self.attach()
+            return None
+        texts = form_of(x, mask, positions, cache)
+        if texts is None or texts not in self.forms or any(tap.watched for tap in self.taps):
+            return None
+        layers = self.forms[texts].layers
+        if layers is None:
+            self.start(texts)
+            return None
+        assert positions is not None
+        return layers(x, positions, cache)
+
+    def attach(self) -> None:
+        """Load what has been compiled by now."""
+        for texts, form in self.forms.items():
+            if form.layers is None and all(path.exists() for path in form.paths.values()):
+                packages = {kind: library.load(path) for kind, path in form.paths.items()}
+                if all(packages.values()):
+                    of_layers = [packages[kind] for kind in self.kinds.values()]
+                    form.layers = CompiledLayers(self.model.decoder, of_layers, self.weights(texts))
+
+    def start(self, texts: Texts) -> None:
+        """Have the steps compiled in processes of their own, unless somebody was asked already."""
+        form = self.forms[texts]
+        if form.layers is not None or form.processes is not None:
             return
-        for kind, path in missing.items():
-            started = library.start_compiling(self.model.config, kind, self.precision, path)
+        form.processes = []
+        for kind, path in form.paths.items():
+            if path.exists():
+                continue
+            started = library.start_compiling(self.model.config, kind, self.precision, texts, path)
             if not isinstance(started, NotStarted):
-                self.processes.append(started)
+                form.processes.append(started)
             elif started is not NotStarted.ELSEWHERE:
                 return
-        log.info("note: compiling the model for this machine, in the background; the next text is written faster")
-        self.model.decoder.compiled = self.not_yet
-
-    def attach(self) -> bool:
-        packages: dict[int, Any] = {kind: library.load(path) for kind, path in self.paths.items()}
-        if not all(packages.values()):
-            return False
-        stack, layers = self.model.decoder, range(len(self.kinds))
-        whole = (both(stack.blocks[layer], position_of(self.model, layer)) for layer in layers)
-        try:
-            weights = [list(tensors_of(each, self.precision).values()) for each in whole]
-        except ConfigError as error:  # an adapter
-            log.info("note: %s", error)
-            stack.compiled = None
-            return False
-        stack.compiled = CompiledLayers(stack, [packages[self.kinds[layer]] for layer in layers], weights)
-        self.attached = True
-        return True
-
-    def not_yet(self, x: States, mask: Mask | None, positions: Positions | None, cache: Cache | None) -> States | None:
-        """In the place of the steps until they are there, which is looked up where a text begins. The other texts that
-        are being written go on by them too: they give the same up to rounding, from the same cache."""
-        if cache is not None and not cache.length and all(path.exists() for path in self.paths.values()):
-            self.attach()
-        return None
+        if form.processes:
+            log.info("note: compiling the model for this machine, in the background; the next text is written faster")
 
     def wait(self) -> None:
-        """Until the processes of this one have ended; others are not waited for."""
-        for process in self.processes:
-            process.wait()
-        if not self.attached and self.processes:
-            self.attach()
+        """Until all forms are compiled by the processes of this one; others are not waited for."""
+        for texts, form in self.forms.items():
+            self.start(texts)
+            for process in form.processes or []:
+                process.wait()
+        self.attach()

@@ -1,4 +1,4 @@
-"""Compiled steps that outlive the process: one file for each shape of a block, precision and machine.
+"""Compiled steps that outlive the process: a file for each shape of a block, precision, form and machine.
 
 A file is a shared library, made by this user on this machine for exactly this version of torch; where anything of
 that differs, it has another name.
@@ -22,6 +22,7 @@ from regard.core.files import write_text
 from regard.core.machine import compiler
 from regard.core.system import only_mine
 from regard.core.version import VERSION
+from regard.decode.one_token.weights import Texts
 from regard.models.gpt import LeftToRight
 
 STALE_AFTER = 600.0  # seconds: a process that has not said anything by then has been killed
@@ -40,10 +41,10 @@ def folder() -> Path | None:
     return (Path(named).expanduser() if named else general / "regard") / "steps"
 
 
-def path_of(config: LeftToRight, kind: int, precision: str, steps: Path) -> Path:
+def path_of(config: LeftToRight, kind: int, precision: str, texts: Texts, steps: Path) -> Path:
     settings = {name: value for name, value in to_dict(config).items() if name not in NOT_OF_A_BLOCK}
     threads = torch.get_num_threads()
-    words = [settings, kind, precision, VERSION, torch.__version__, threads, _processor()]
+    words = [settings, kind, precision, texts, VERSION, torch.__version__, threads, _processor()]
     digest = hashlib.sha256(json.dumps(words, sort_keys=True, default=str).encode()).hexdigest()
     return steps / f"{digest[:32]}.pt2"
 
@@ -76,7 +77,7 @@ class NotStarted(Enum):
 
 
 def start_compiling(
-    config: LeftToRight, kind: int, precision: str, path: Path
+    config: LeftToRight, kind: int, precision: str, texts: Texts, path: Path
 ) -> "subprocess.Popen[bytes] | NotStarted":
     """A process that makes the file, and goes on when this one ends; or why there is none."""
     if compiler() is None:
@@ -89,7 +90,8 @@ def start_compiling(
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     settings = path.with_suffix(".json")
     write_text(settings, json.dumps(to_dict(config)))
-    words = [sys.executable, "-m", "regard.decode.one_token.compile", str(settings), str(kind), precision, str(path)]
+    words = [str(settings), str(kind), precision, texts, str(path)]
+    words = [sys.executable, "-m", "regard.decode.one_token.compile", *words]
     environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads()), "OMP_WAIT_POLICY": "passive"}
     with output.open("wb") as file:  # removed by the process when it ends by itself
         return subprocess.Popen(

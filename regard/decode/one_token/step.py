@@ -1,6 +1,7 @@
-"""A block as a function of tensors: one token, the cached keys and values, and the weights, for any layer alike.
+"""A block as a function of tensors: one token of each text, the cached keys and values, and the weights.
 
-Weights are inputs, so one compilation serves all layers, and every model of the same shape.
+Weights are inputs, so one compilation serves all layers, and every model of the same shape. There are two forms of it:
+for one text, and for several that may begin at different places of their caches.
 """
 
 from collections.abc import Callable
@@ -9,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from regard.decode.one_token.streamed import stream, tensors_of
+from regard.decode.one_token.weights import Texts, convert, tensors_of
 from regard.models.gpt import GPTModel, LeftToRight
 from regard.parts.blocks import Block, Context
 from regard.parts.cache import KVCache
-from regard.parts.masks import Causal
+from regard.parts.masks import Causal, From, Mask
 from regard.parts.positions import PositionEncoding, Positions
 
 
@@ -34,19 +35,38 @@ class OpenCache(KVCache):
 
 
 class BlockStep(nn.Module):
-    """The output of a block for one more token, and its keys and values in the place that is left for them."""
+    """The output of a block for one more token, and its keys and values in the place that is left for them.
+
+    Of one text, `keys` and `values` are those of its tokens. Of several they are the whole memory of the cache, which
+    has a place for each of the `places` and more, and each text begins at its own start.
+    """
 
     __call__: Callable[..., Tensor]
 
-    def __init__(self, block: Block, position: nn.Module, precision: str):
+    def __init__(self, block: Block, position: nn.Module, precision: str, texts: Texts):
         super().__init__()
         self.both = both(block, position)
-        stream(self.both, precision)
-        self.names = tuple(tensors_of(self.both, precision))
+        convert(self.both, precision, texts)
+        self.names = tuple(tensors_of(self.both, precision, texts))
 
-    def forward(self, x: Tensor, index: Tensor, keys: Tensor, values: Tensor, weights: list[Tensor]) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        index: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        weights: list[Tensor],
+        starts: Tensor | None = None,
+        places: Tensor | None = None,
+    ) -> Tensor:
+        mask: Mask = Causal()
+        if starts is not None and places is not None:
+            mask = mask & From(starts)
+            tokens = places.shape[0]
+            torch._check(tokens <= keys.shape[1])
+            keys, values = keys[:, :tokens], values[:, :tokens]
         named = {f"both.{name}": weight for name, weight in zip(self.names, weights, strict=True)}
-        called = functional_call(_Called(self.both), named, (x, index, keys, values))
+        called = functional_call(_Called(self.both), named, (x, index, mask, OpenCache(keys, values)))
         assert isinstance(called, Tensor)
         return called
 
@@ -60,11 +80,10 @@ class _Called(nn.Module):
         super().__init__()
         self.both = both
 
-    def forward(self, x: Tensor, index: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor, mask: Mask, cache: OpenCache) -> Tensor:
         position = self.both["position"]
         assert isinstance(position, PositionEncoding)
-        context = Context(Causal(), position, Positions(index), cache=OpenCache(keys, values))
-        output: Tensor = self.both["block"](x, context)
+        output: Tensor = self.both["block"](x, Context(mask, position, Positions(index), cache=cache))
         return output
 
 
@@ -85,8 +104,14 @@ def position_of(model: GPTModel, layer: int) -> PositionEncoding:
     return stack.position
 
 
-def example(config: LeftToRight, tokens: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Inputs of a step that brings this many tokens into the cache."""
+def example(config: LeftToRight, texts: Texts, tokens: int) -> dict[str, Tensor]:
+    """Inputs of a step that brings this many tokens into the cache: all but the weights, which come last."""
     size = config.head_size or config.width // config.heads
-    keys, values = torch.randn(2, 1, tokens, config.kv_heads or config.heads, size)
-    return torch.randn(1, 1, config.width), torch.tensor([[tokens - 1]]), keys, values
+    rows, room = (1, tokens) if texts == "one" else (3, tokens + 24)
+    keys, values = torch.randn(2, rows, room, config.kv_heads or config.heads, size)
+    index = torch.full((rows, 1), tokens - 1)
+    inputs = {"x": torch.randn(rows, 1, config.width), "index": index, "keys": keys, "values": values}
+    if texts == "several":
+        starts = torch.randint(0, tokens, (rows,))
+        inputs |= {"index": index - starts[:, None], "starts": starts, "places": torch.arange(tokens)}
+    return inputs

@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.core.errors import ConfigError
 from regard.parts.linear import Linear
 from regard.parts.packed import Int8
 
@@ -92,29 +91,6 @@ KINDS: dict[str, Callable[[Linear], Streamed]] = {
 }
 
 
-def stream(block: nn.Module, precision: str) -> None:
-    """Replace every linear layer of a block by a streamed one, in place."""
-    for path, layer in list(block.named_modules()):
-        if isinstance(layer, Linear):
-            parent, _, name = path.rpartition(".")
-            setattr(block.get_submodule(parent), name, _streamed(layer, precision))
-
-
-def tensors_of(block: nn.Module, precision: str) -> dict[str, Tensor]:
-    """What a streamed block computes with, by name, in an order that depends on the names alone.
-
-    The block may be as it is, or streamed already.
-    """
-    named: dict[str, Tensor] = {}
-    for path, module in block.named_modules():
-        part = _streamed(module, precision) if isinstance(module, Linear) else module
-        own = [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]
-        named |= {f"{path}.{name}": tensor.detach() for name, tensor in own}
-    return {name: named[name] for name in sorted(named)}
-
-
-def _streamed(layer: Linear, precision: str) -> Streamed:
-    if layer.adapter is not None:
-        raise ConfigError("a layer with an adapter cannot be compiled; merge the adapter first")
+def streamed(layer: Linear, precision: str) -> Streamed:
     lanes = {"int8": 4, "bfloat16": 2}.get(precision, 1)
     return KINDS["float32" if layer.in_features % lanes else precision](layer)
