@@ -31,7 +31,7 @@ from regard.tables.scores import MAJORITY, NAMES, RARER_ROWS
 MAX_COLUMNS = 6  # side by side
 MAX_KEYS = 2  # before them
 MAX_CELL = 24  # letters of a cell beside others
-GAP = 1  # between columns
+GAP = 2  # spaces between columns
 NEARLY_UNIFORM = 2.0  # largest weight over the uniform weight below which no row stands out
 
 
