@@ -8,9 +8,10 @@ from jaxtyping import TypeCheckError
 from torch import Tensor
 
 from regard.core.errors import ConfigError
-from regard.parts import Attention, BigBird, Causal, Full, MaskTensor, MultiHead, Padding, SameDocument
+from regard.parts import ALiBi, Attention, BigBird, Causal, Full, MaskTensor, MultiHead, Padding, SameDocument
 from regard.parts.attention.base import everywhere
 from tests.helpers import (
+    HEADS,
     bias_of,
     build_attention,
     close,
@@ -217,6 +218,29 @@ def test_a_model_in_bfloat16_learns_on_a_processor():
     x = torch.randn(2, 5, 16, dtype=torch.bfloat16)
     model(x, mask=Causal()).sum().backward()
     assert model.query.weight.grad is not None
+
+
+@pytest.mark.parametrize("most", [0, 2**30], ids=["kernel", "pattern"])
+@pytest.mark.parametrize(
+    ("mask", "bias"),
+    [
+        pytest.param(None, None, id="everything"),
+        pytest.param(Causal(), None, id="causal"),
+        pytest.param(Causal() & Padding(valid_of([20, 9, 1])), None, id="padding"),
+        pytest.param(Causal(), bias_of(ALiBi().build(8, HEADS, 4, causal=True)), id="bias"),
+    ],
+)
+def test_training_in_bfloat16_gives_the_gradients_of_float32(mask, bias, most: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regard.parts.attention.full.PLAIN", most)
+    attend, inputs = build_attention(Full()), [x.bfloat16().float().requires_grad_() for x in lookup(20)]
+    wanted = attend(*inputs, mask, bias)
+    wanted.square().sum().backward()
+    small = [x.detach().bfloat16().requires_grad_() for x in inputs]
+    given = attend(*small, mask, bias)
+    given.float().square().sum().backward()
+    assert given.dtype == torch.bfloat16
+    for one, other in zip((wanted, *(x.grad for x in inputs)), (given, *(x.grad for x in small)), strict=True):
+        assert (one - other.float()).norm() < 0.02 * one.norm()
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -17,7 +17,9 @@ from regard.parts.attention.base import Attention, AttentionConfig, Bias, everyw
 from regard.parts.masks import Causal, Mask
 from regard.parts.softcap import Softcap
 
-PLAIN = 2**25  # numbers of a pattern that training in bfloat16 may build
+# The way back of the fused kernel is slow in bfloat16 on a processor. A pattern of up to so many numbers is built instead,
+# two to four times as fast; above, the kernel computes in float32.
+PLAIN = 3 * 2**23
 USUAL = 256  # keys at which a scalable softmax is the usual one
 
 
@@ -51,14 +53,11 @@ class FullAttention(Attention):
         self.log_scale = nn.Parameter(torch.ones(scalable_heads, 1, 1)) if scalable_heads else None
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Mask | None = None, bias: Bias | None = None) -> Output:
-        if self.softcap is not None:
+        slow = q.dtype == torch.bfloat16 and q.device.type == "cpu" and torch.is_grad_enabled()
+        if self.softcap is not None or (slow and q.shape[:-1].numel() * k.shape[-2] <= PLAIN):
             return self.watch(q, k, v, mask, bias)[0]
         q = self._scaled(q, k, mask)
-        if q.dtype == torch.bfloat16 and q.device.type == "cpu" and torch.is_grad_enabled():
-            # The fused kernel's way back is slow in bfloat16 on a processor: plain products are quicker where the
-            # pattern is small, and float32 where it is not.
-            if mask is None and bias is None and q.shape[:-1].numel() * k.shape[-2] <= PLAIN:
-                return torch.softmax((q * self.scale) @ k.transpose(-2, -1), -1) @ v
+        if slow:
             with torch.autocast("cpu", enabled=False):
                 return self._attend(q.float(), k.float(), v.float(), mask, bias).to(q.dtype)
         return self._attend(q, k, v, mask, bias)
@@ -81,7 +80,7 @@ class FullAttention(Attention):
         scores: Tensor = q @ k.transpose(-2, -1) * self.scale
         scores = scores if self.softcap is None else self.softcap.apply(scores)
         pattern = weigh(scores if added is None else scores + added, allowed)
-        return pattern @ v, pattern
+        return pattern.to(v.dtype) @ v, pattern
 
     def _scaled(self, q: Queries, k: Keys, mask: Mask | None) -> Queries:
         """Queries that are the longer the more keys they may look at, where the softmax is scalable."""
