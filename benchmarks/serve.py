@@ -46,7 +46,7 @@ def main() -> None:
             print(json.dumps(results["streams"]))
             results["crowd"] = asyncio.run(crowd(server, vocab))
             print(json.dumps(results["crowd"]))
-            results["memory"] = asyncio.run(memory(server, vocab, options.minutes))
+            results["memory"] = asyncio.run(memory(server, vocab, options.minutes, options.pause))
             print(json.dumps(results["memory"]))
     known = json.loads(RESULT.read_text()) if RESULT.exists() else {}
     RESULT.write_text(json.dumps({**known, options.shape: results}, indent=1) + "\n")
@@ -58,6 +58,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--tokens", type=int, default=96, help="written in each answer")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--minutes", type=float, default=2.0, help="of requests, while memory is watched")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds between rounds of them")
     return parser.parse_args()
 
 
@@ -170,7 +171,7 @@ async def crowd(server: Server, vocab: int) -> dict[str, Any]:
     return {**counts, "slowest_answer_seconds": round(max(t for kind, t in results if kind == "answered"), 2)}
 
 
-async def memory(server: Server, vocab: int, minutes: float) -> dict[str, Any]:
+async def memory(server: Server, vocab: int, minutes: float, pause: float) -> dict[str, Any]:
     """Rounds of requests of different lengths; a third of the clients leave early."""
     seen, end, number = [], time.monotonic() + 60 * minutes, 0
     async with server.client() as client:
@@ -182,8 +183,9 @@ async def memory(server: Server, vocab: int, minutes: float) -> dict[str, Any]:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             seen.append(server.megabytes())
+            await asyncio.sleep(pause)
     quarter = seen[len(seen) // 4]
-    return {"rounds": number, "after_a_quarter": quarter, "at_the_end": seen[-1]}
+    return {"minutes": minutes, "rounds": number, "after_a_quarter": quarter, "at_the_end": seen[-1]}
 
 
 if __name__ == "__main__":
