@@ -109,12 +109,39 @@ def roof() -> str:
     rows = []
     for name, one in results["one"].items():
         kind, precision = name.split()
-        cells = [results[job].get(name) for job in ("eight", "prompt")]
+        cells = [results[job].get(name) for job in ("eight", "prompt", "beam")]
         others = [f"{cell['tokens_a_second']:,.0f}" if cell else "–" for cell in cells]
         share = one["tokens_a_second"] * results["parameters"] * BYTES[precision] / bandwidth
         called = "**regard**" if kind == "regard" else kind
         rows.append((f"{called} {precision}", f"{one['tokens_a_second']:.0f}", f"{share:.0%}", *others))
-    return table(("", "one text", "of the bandwidth", "eight texts", "prompt of 1,024"), rows)
+    return table(("", "one text", "of the bandwidth", "eight texts", "prompt of 1,024", "beam of 5"), rows)
+
+
+def training_step() -> str:
+    """Seconds of a training step beside nanoGPT's."""
+    rows = read("benchmarks/text/results/training.json")["steps"]
+    kinds = {name.split(", ")[0]: None for name in rows}
+
+    def shown(kind: str, precision: str) -> str:
+        row = rows[f"{kind}, {precision}"]
+        return f"{row['seconds_a_step']:.2f} s ({row['times_the_faster_nanoGPT']:.2f} ×)"
+
+    names = {"equal parts": "**regard**, the same parts", "recipe": "**regard**, the parts of its recipe"}
+    precisions = ("float32", "bfloat16")
+    cells = ((names.get(kind, kind), *(shown(kind, precision) for precision in precisions)) for kind in kinds)
+    return table(("", *precisions), cells)
+
+
+def serving() -> str:
+    """Streaming clients of models with random weights."""
+    names = {"small": "width 384, 6 layers", "llama": "98 million parameters"}
+    rows = []
+    for name, result in read("benchmarks/results/serve.json").items():
+        streams, crowd = result["streams"], result["crowd"]
+        speeds = (f"{streams[clients]:.0f}" for clients in ("one_client", "eight_clients"))
+        refused = f"{crowd['answered']} answered, {crowd['refused']} refused"
+        rows.append((names[name], *speeds, refused, f"{crowd['slowest_answer_seconds']:.1f} s"))
+    return table(("model", "one client", "eight clients", "200 clients at once", "slowest answer"), rows)
 
 
 def beams() -> str:
@@ -224,6 +251,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "longest": longest,
     "beams": beams,
     "roof": roof,
+    "training step": training_step,
+    "serving": serving,
     "cache": cache,
     "beside generate": beside_generate,
     "summaries": summaries,
