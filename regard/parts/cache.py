@@ -222,11 +222,11 @@ class Cache:
         return torch.zeros(self.layers[0].rows, dtype=torch.long, device=keys.device)
 
     def _trim(self) -> None:
-        """Give tokens back that no row holds any more, once they are the larger part."""
+        """Give tokens back that no row holds any more, once they are the larger part or a single row is left."""
         if self.starts is None or not len(self.starts):
             return
         unused = int(self.starts.min())
-        if 2 * unused > self.length:
+        if 2 * unused > self.length or len(self.starts) == 1:
             for layer in self.layers:
                 layer.shift(-unused)
             self.starts = self.starts - unused

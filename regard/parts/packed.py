@@ -66,8 +66,7 @@ class BFloat16:
             product = torch.ops.mkldnn._linear_pointwise(rows, self.matrix, None, "none", [], "")
         else:
             product = F.linear(rows, self.matrix)
-        product = product.to(x.dtype)
-        return product if bias is None else product + bias
+        return _with_bias(product.to(x.dtype), bias)
 
 
 class Int8:
@@ -87,8 +86,12 @@ class Int8:
             return self.many.multiply(x, bias)
         rows = x.reshape(-1, x.shape[-1]).bfloat16()
         product = torch._weight_int8pack_mm(rows, self.matrix, self.scales).to(x.dtype)
-        product = product.view(*x.shape[:-1], -1)
-        return product if bias is None else product + bias
+        return _with_bias(product.view(*x.shape[:-1], -1), bias)
+
+
+def _with_bias(product: Tensor, bias: Tensor | None) -> Tensor:
+    """In place: of the scores of a large vocabulary, new memory would take longer than the sum."""
+    return product if bias is None else product.add_(bias)
 
 
 PackedMatrix = OneDNN | BFloat16 | Int8

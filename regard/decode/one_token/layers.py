@@ -13,8 +13,6 @@ from regard.parts.cache import Cache
 from regard.parts.masks import Both, Causal, From, Mask
 from regard.parts.positions import Positions
 
-MOST_TEXTS = 12  # more are faster as a product of matrices
-
 
 class CompiledLayers:
     def __init__(self, stack: Stack, packages: Sequence[Any], weights: Sequence[list[Tensor]]):
@@ -41,7 +39,7 @@ def form_of(x: States, mask: Mask | None, positions: Positions | None, cache: Ca
     """For how many texts these inputs are, or None if they are not one more token of each, with nothing unusual."""
     if x.shape[1] != 1 or positions is None or x.dtype != torch.float32 or torch.is_grad_enabled():
         return None
-    if len(x) > MOST_TEXTS or cache.layers[0].rows != len(x) or cache.beams > 1 or not _usual(mask, cache.starts):
+    if cache.layers[0].rows != len(x) or cache.beams > 1 or not _usual(mask, cache.starts):
         return None
     return "one" if len(x) == 1 and cache.starts is None else "several" if len(x) > 1 else None
 
