@@ -41,9 +41,9 @@ def compile_step(config: LeftToRight, layer: int, precision: str, texts: Texts, 
         package = temporary.with_suffix(".pt2")  # the name must end so
         torch._inductor.aoti_compile_and_package(program, package_path=str(package), inductor_configs=SETTINGS)
         for tokens in CHECKED:  # compiled and plain, it gives the same, however many tokens came before
-            given = example(config, texts, tokens)
-            [output] = open_package(package).boxed_run([*given.values(), *packed])
-            torch.testing.assert_close(output, step(**given, weights=weights), rtol=1e-3, atol=1e-3)
+            sample = example(config, texts, tokens)
+            [output] = open_package(package).boxed_run([*sample.values(), *packed])
+            torch.testing.assert_close(output, step(**sample, weights=weights), rtol=1e-3, atol=1e-3)
         package.rename(temporary)
 
 

@@ -17,8 +17,8 @@ from regard.parts.attention.base import Attention, AttentionConfig, Bias, everyw
 from regard.parts.masks import Causal, Mask
 from regard.parts.softcap import Softcap
 
-# The way back of the fused kernel is slow in bfloat16 on a processor. A pattern of up to so many numbers is built instead,
-# two to four times as fast; above, the kernel computes in float32.
+# The way back of the fused kernel is slow in bfloat16 on a processor. A pattern of up to so many numbers is built
+# instead, two to four times as fast; above, the kernel computes in float32.
 PLAIN = 3 * 2**23
 USUAL = 256  # keys at which a scalable softmax is the usual one
 
