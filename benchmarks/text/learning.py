@@ -61,9 +61,7 @@ JOBS = {
         f"{SHAKESPEARE} --minutes 2.2 --model.layers 4 --model.width 128 --model.heads 2 --model.dropout 0 "
         "--data.length 128 --training.batch_size 32"
     ),
-    "shakespeare_15min": Job(
-        f"{SHAKESPEARE} --minutes 14.5 --processes 2 --model.dropout 0.05 --training.eval-every 400"
-    ),
+    "shakespeare_15min": Job(f"{SHAKESPEARE} --minutes 14.5 --processes 2 --training.eval-every 400"),
     "multi30k_en_de": _multi30k("en", "de"),
     "multi30k_de_en": _multi30k("de", "en", "--minutes 30"),
     "multi30k_de_en_rnn_attention": _multi30k("de", "en", "--model rnn-attention --minutes 12"),

@@ -19,6 +19,7 @@ from tests.command import regard
 def two_cores(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("regard.tasks.lm.sizing.get_num_threads", lambda: 2)
     monkeypatch.setattr("regard.tasks.lm.sizing.best_device", lambda: "cpu")
+    monkeypatch.setattr("regard.tasks.lm.sizing.has_fast_bfloat16", lambda: False)
 
 
 def of_size(size: float, monkeypatch: pytest.MonkeyPatch, letters: int = 60, **budget: float) -> tuple[Plan, Reasons]:
@@ -65,6 +66,12 @@ def test_text_that_is_read_often_gets_more_dropout_and_an_end(monkeypatch: pytes
     large, _ = of_size(1e9, monkeypatch)
     assert (large.model.dropout, large.training.epochs) == (0.0, None)
     assert of_size(1e5, monkeypatch, epochs=2.0)[0].model.dropout == 0.1
+
+
+def test_a_processor_with_bfloat16_reads_more_in_the_same_time(monkeypatch: pytest.MonkeyPatch):
+    assert of_size(1_115_394, monkeypatch, minutes=30.0)[0].model.dropout == 0.1
+    monkeypatch.setattr("regard.tasks.lm.sizing.has_fast_bfloat16", lambda: True)
+    assert of_size(1_115_394, monkeypatch, minutes=30.0)[0].model.dropout == 0.2
 
 
 def test_too_little_text_is_said_to_be(monkeypatch: pytest.MonkeyPatch):

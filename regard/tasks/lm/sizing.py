@@ -13,7 +13,7 @@ from math import sqrt
 from torch import get_num_threads
 
 from regard.core.errors import UserError
-from regard.core.machine import best_device
+from regard.core.machine import best_device, has_fast_bfloat16
 from regard.data.decompress import compression_of
 from regard.data.text.corpus import Corpus
 from regard.data.text.documents import Documents, text_files
@@ -35,7 +35,8 @@ SIZES = (
     (768, 12, 12),
 )  # width, layers, heads
 NEAR = 1.6  # a model this many times larger than the rule says is still taken
-FLOPS, GPU_FLOPS = 6e10, 1e13  # a second of training by a core, or by a GPU; six for each parameter and token
+# A second of training by a core, or by a GPU; six for each parameter and token.
+FLOPS, BFLOAT16_FLOPS, GPU_FLOPS = 6e10, 1.4e11, 1e13
 TOKENS_EACH = 10  # tokens read for each parameter of a model that is as large as its time can train
 VOCABS = ((6e6, 4000), (3e7, 8000), (float("inf"), 16000))  # subwords of models up to this many parameters
 UNPACKED = 3.5  # bytes of text in a byte of a compressed file, about
@@ -75,7 +76,7 @@ def fitted(plan: Plan, minutes: float | None = None, epochs: float | None = None
     if not text.letters:
         return plan, {}
     minutes = minutes or plan.training.minutes or 10.0
-    work = 60 * minutes * (FLOPS * get_num_threads() if best_device() == "cpu" else GPU_FLOPS)
+    work = 60 * minutes * _flops()
     trainable = max(TUNED_SIZE, sqrt(work / (6 * TOKENS_EACH)))
     reasons: dict[str, str] = {}
     data, tokens = _tokens(plan.data, text, trainable, reasons)
@@ -94,6 +95,13 @@ def fitted(plan: Plan, minutes: float | None = None, epochs: float | None = None
     if tokens < TOO_FEW:
         reasons[""] = f"{text.names}: {text} are too little text: expect memorised phrases, and add text if you can"
     return replace(plan, data=data, model=replace(model, dropout=dropout), training=training), reasons
+
+
+def _flops() -> float:
+    """What this machine computes in a second of training."""
+    if best_device() != "cpu":
+        return GPU_FLOPS
+    return get_num_threads() * (BFLOAT16_FLOPS if has_fast_bfloat16() else FLOPS)
 
 
 def _passes(count: float) -> str:
