@@ -149,7 +149,7 @@ def under_torchrun(words: list[str]) -> None:
 
 def quick(words: list[str], verb: tuple[str, ...]) -> list[str]:
     """The command with options that make it short; an option of several values is one text here."""
-    if "--show-settings" in words:
+    if "--show-settings" in words or "--add" in words:  # `fit --add` trains nothing
         return words
     for option, value in QUICK.get(verb, {}).items():
         if "--init" in words and option.startswith("--model."):  # a pre-trained model has its own sizes

@@ -36,7 +36,7 @@ def test_a_page_shows_the_source_that_it_names(site: Path):
     page = (site / "mechanisms" / "attention.html").read_text()
     shown = re.sub(r"<[^>]+>", "", page)  # without the colours
     assert "def watch(" in shown
-    assert "pattern @ v, pattern" in shown
+    assert "pattern.to(v.dtype) @ v, pattern" in shown
     assert "full.py)" not in page
 
 
