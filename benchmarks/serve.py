@@ -32,29 +32,34 @@ SHAPES = {
     "small": {"width": 384, "layers": 6, "heads": 6},  # as our tinyshakespeare model
     "llama": {"width": 768, "layers": 12, "heads": 12},  # 98 M parameters with a vocabulary of 8,192
 }
+PARTS = ("streams", "crowd", "memory")
 PROMPT_TOKENS, WAIT = 32, 600.0
 CROWD, QUEUE = 200, 16
 
 
 def main() -> None:
     options = _options()
+    known = json.loads(RESULT.read_text()) if RESULT.exists() else {}
     results: dict[str, Any] = {"machine": machine(), "model": options.shape, "tokens": options.tokens}
+    results = {**known.get(options.shape, {}), **results}
     with tempfile.TemporaryDirectory() as folder:
         vocab = save_model(Path(folder) / "model", options.shape)
         with Server(Path(folder)) as server:
-            results["streams"] = asyncio.run(streams(server, vocab, options.tokens, options.rounds))
-            print(json.dumps(results["streams"]))
-            results["crowd"] = asyncio.run(crowd(server, vocab))
-            print(json.dumps(results["crowd"]))
-            results["memory"] = asyncio.run(memory(server, vocab, options.minutes, options.pause))
-            print(json.dumps(results["memory"]))
-    known = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+            parts = {
+                "streams": lambda: streams(server, vocab, options.tokens, options.rounds),
+                "crowd": lambda: crowd(server, vocab),
+                "memory": lambda: memory(server, vocab, options.minutes, options.pause),
+            }
+            for name in options.only:
+                results[name] = asyncio.run(parts[name]())
+                print(json.dumps({name: results[name]}))
     RESULT.write_text(json.dumps({**known, options.shape: results}, indent=1) + "\n")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shape", choices=SHAPES, default="small")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="of these (all)")
     parser.add_argument("--tokens", type=int, default=96, help="written in each answer")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--minutes", type=float, default=2.0, help="of requests, while memory is watched")

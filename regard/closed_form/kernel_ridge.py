@@ -17,9 +17,9 @@ from regard.closed_form.column_statistics import CellFeatures, ColumnStatistics,
 from regard.closed_form.ridge import Features, Targets, cholesky
 
 BANDWIDTHS = (0.5, 1.5, 4.0)  # in median distances between rows
-PENALTIES = (0.03, 0.3, 2.0)  # ridge penalty, in pseudo-observations
-FIRST_BANDWIDTH, FIRST_PENALTY = 1.0, 0.1  # of the fits whose gradients are averaged
-ROUNDS = 2  # of those fits
+PENALTIES = (0.001, 0.03, 0.3, 2.0)  # ridge penalty, in pseudo-observations; the least for targets without noise
+FIRST_BANDWIDTH, FIRST_PENALTY = 1.0, 0.03  # of the fits whose gradients are averaged
+ROUNDS = 4  # of those fits
 WEIGHT_ROWS = 1024  # rows from which feature weights are learned
 SEARCH_ROWS = 256  # rows of the search over weights, bandwidth and penalty
 SECOND_SEARCH_ROWS = 1024  # at most half of all rows; the best bandwidth shrinks as rows grow
