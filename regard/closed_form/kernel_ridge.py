@@ -1,14 +1,15 @@
-"""Leave-one-out kernel ridge regression with a learned Laplace kernel (Saunders et al., 1998).
+"""Leave-one-out kernel ridge regression with a learned distance (Saunders et al., 1998).
 
-Attention whose keys are the rows themselves: a row counts the more the nearer it is in L1 distance. The dual
-coefficients fit all context rows at once in closed form, and so do the leave-one-out predictions. The weight of each
-feature in the distance is the average gradient of a first fit with respect to it (recursive feature machines,
-Radhakrishnan et al., 2024).
+Attention whose keys are the rows themselves: a row counts the more the nearer it is. The dual coefficients fit all
+context rows at once in closed form, and so do the leave-one-out predictions. The weight of each feature in the distance
+is the average gradient of a first fit with respect to it (recursive feature machines, Radhakrishnan et al., 2024). The
+kernel, its bandwidth and the ridge penalty are those with the least leave-one-out error.
 
 Rows that are copies of each other enter once, with their number as weight: a row counts as often as it is there if the
 penalty on the diagonal is divided by that number. So all copies are left out together.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from regard.closed_form.column_statistics import CellFeatures, ColumnStatistics, Values
 from regard.closed_form.copies import Copies
+from regard.closed_form.kernels import KERNELS, Kernel, Laplace, distances, kernel_matrix
 from regard.closed_form.ridge import Features, Targets, cholesky
 
 BANDWIDTHS = (0.5, 1.5, 4.0)  # in median distances between rows
@@ -25,7 +27,7 @@ PENALTIES = (0.001, 0.03, 0.3, 2.0)  # ridge penalty, in pseudo-observations; th
 FIRST_BANDWIDTH, FIRST_PENALTY = 1.0, 0.03  # of the fits whose gradients are averaged
 ROUNDS = 4  # of those fits
 WEIGHT_ROWS = 1024  # rows from which feature weights are learned
-SEARCH_ROWS = 256  # rows of the search over weights, bandwidth and penalty
+SEARCH_ROWS = 256  # rows of the search over kernel, weights, bandwidth and penalty
 SECOND_SEARCH_ROWS = 1024  # at most half of all rows; the best bandwidth shrinks as rows grow
 GRADIENT_ROWS = 64  # rows at which gradients are evaluated
 MAX_LABELS = 8  # most frequent labels whose gradients are averaged
@@ -62,6 +64,7 @@ def _category_codes(device: torch.device) -> Float[Tensor, "category bit"]:
 
 @dataclass(frozen=True)
 class KernelRidge:
+    kernels: Sequence[Kernel]  # of each table
     active: Int[Tensor, " active"]  # features that vary
     scale: Float[Tensor, "table one active"]  # weight of each, divided by the bandwidth
     support: Float[Tensor, "table support active"]  # rows of the kernel expansion, scaled
@@ -77,16 +80,19 @@ class KernelRidge:
         intercept = labels.mean(1, keepdim=True)
         features, y, counts = once(features, labels - intercept, copies)
         with torch.autocast(features.device.type, enabled=False):
-            active, scale, penalty = select_kernel(features, y, counts)
+            kernels, active, scale, penalty = select_kernel(features, y, counts)
             support = features[..., active] * scale
-            dual_coef, leave_one_out = _solve(laplace_kernel(support, support), y, penalty, counts)
+            dual_coef, leave_one_out = _solve(kernel_matrix(kernels, support, support), y, penalty, counts)
         leave_one_out = for_all(leave_one_out, copies) + intercept
-        return cls(active, scale, support, penalty, dual_coef, intercept, leave_one_out, copies=copies)
+        return cls(kernels, active, scale, support, penalty, dual_coef, intercept, leave_one_out, copies=copies)
+
+    def kernel(self, features: Features) -> Float[Tensor, "table row support"]:
+        return kernel_matrix(self.kernels, features[..., self.active] * self.scale, self.support)
 
     def predict(self, features: Features) -> Targets:
         # In float64, so that the prediction of a row does not depend, even in its last digit, on the rows beside it.
         with torch.autocast(features.device.type, enabled=False):
-            kernel = laplace_kernel(features[..., self.active] * self.scale, self.support)
+            kernel = self.kernel(features)
             return (kernel.double() @ self.dual_coef.double() + self.intercept).to(features.dtype)
 
     def label_weights(self, features: Features) -> Float[Tensor, "table row context"]:
@@ -94,10 +100,9 @@ class KernelRidge:
 
         Computed on demand: it takes a matrix of the square of the rows.
         """
-        kernel = laplace_kernel(features[..., self.active] * self.scale, self.support)
         counts = None if self.copies is None else self.copies.counts[None]
-        root = _regularised_root(laplace_kernel(self.support, self.support), self.penalty, counts)
-        weights = torch.cholesky_solve(kernel.transpose(1, 2), root)
+        root = _regularised_root(kernel_matrix(self.kernels, self.support, self.support), self.penalty, counts)
+        weights = torch.cholesky_solve(self.kernel(features).transpose(1, 2), root)
         shared = weights if counts is None else weights / counts[..., None]  # each copy has its part
         return normalised(for_all(shared, self.copies).transpose(1, 2))
 
@@ -116,8 +121,8 @@ def for_all(distinct: Tensor, copies: Copies | None) -> Tensor:
 
 def select_kernel(
     features: Features, y: Tensor, counts: Counts | None = None
-) -> tuple[Int[Tensor, " active"], Tensor, Tensor]:
-    """The features that vary, their scale (weight over bandwidth), and the penalty, by leave-one-out error."""
+) -> tuple[Sequence[Kernel], Int[Tensor, " active"], Tensor, Tensor]:
+    """The kernels, the features that vary, their scale (weight over bandwidth), and the penalty."""
     counts = features.new_ones(1, features.shape[1]) if counts is None else counts
     varies = (features != features[:, :1]).any(1, keepdim=True)
     active = varies.any(0)[0].nonzero()[:, 0]
@@ -125,12 +130,13 @@ def select_kernel(
     features = features[..., active]
     learned = _feature_weights(*(subsample(WEIGHT_ROWS, each) for each in (features, y, counts)))
     uniform = varies[..., active].float()  # features that vary in this table; others may do so in another one
-    candidates = [uniform, uniform * learned]
-    scale, penalty = _search(candidates, *(subsample(SEARCH_ROWS, each) for each in (features, y, counts)))
+    candidates = [([kernel] * len(y), weight) for kernel in KERNELS for weight in (uniform, uniform * learned)]
+    found = _search(candidates, *(subsample(SEARCH_ROWS, each) for each in (features, y, counts)))
     more = min(SECOND_SEARCH_ROWS, features.shape[1] // 2)
     if more > SEARCH_ROWS:
-        scale, penalty = _search([scale], *(subsample(more, each) for each in (features, y, counts)))
-    return active, scale, penalty
+        found = _search([found[:2]], *(subsample(more, each) for each in (features, y, counts)))
+    kernels, scale, penalty = found
+    return kernels, active, scale, penalty
 
 
 def normalised(weights: Float[Tensor, "table row context"]) -> Float[Tensor, "table row context"]:
@@ -147,13 +153,9 @@ def subsample(most: int, rows: Tensor) -> Tensor:
     return rows[:, torch.randperm(count, generator=torch.Generator().manual_seed(0))[:most].to(rows.device)]
 
 
-def laplace_kernel(rows: Features, others: Float[Tensor, "table other feature"]) -> Float[Tensor, "table row other"]:
-    return torch.cdist(rows, others, p=1).neg().exp()
-
-
-def _median_distance(rows: Features) -> Float[Tensor, "table one one"]:
-    distances = torch.cdist(subsample(64, rows), rows, p=1)
-    return distances.flatten(1).median(1).values.clamp(min=1e-6)[:, None, None]
+def _median_distance(kernels: Sequence[Kernel], rows: Features) -> Float[Tensor, "table one one"]:
+    between = distances(kernels, subsample(64, rows), rows)
+    return between.flatten(1).median(1).values.clamp(min=1e-6)[:, None, None]
 
 
 def _solve(
@@ -178,9 +180,10 @@ def _feature_weights(features: Features, y: Tensor, counts: Counts | None = None
     y = y.gather(2, frequent.expand(-1, y.shape[1], -1))
     weight = torch.ones_like(features[:, :1])
     penalty = torch.full_like(y[:, :1, :1], FIRST_PENALTY)
+    kernels = [Laplace()] * len(y)  # its gradient is a sum of signs
     for _ in range(ROUNDS):
-        rows = features * (weight / (FIRST_BANDWIDTH * _median_distance(features * weight)))
-        kernel = laplace_kernel(rows, rows)
+        rows = features * (weight / (FIRST_BANDWIDTH * _median_distance(kernels, features * weight)))
+        kernel = kernel_matrix(kernels, rows, rows)
         dual_coef, _ = _solve(kernel, y, penalty, counts)
         sign = (subsample(GRADIENT_ROWS, rows)[:, :, None] - rows[:, None]).sign()
         gradient = (subsample(GRADIENT_ROWS, kernel)[:, :, None] * dual_coef.transpose(1, 2)[:, None]) @ sign
@@ -189,16 +192,20 @@ def _feature_weights(features: Features, y: Tensor, counts: Counts | None = None
     return weight
 
 
-def _search(weights: list[Tensor], features: Features, y: Tensor, counts: Counts) -> tuple[Tensor, Tensor]:
-    """The scale and the penalty with the least leave-one-out error, for each table."""
-    tried = []
-    for weight, bandwidth in product(weights, BANDWIDTHS):
-        scale = weight / (bandwidth * _median_distance(features * weight))
-        kernel = laplace_kernel(features * scale, features * scale)
+def _search(
+    candidates: Iterable[tuple[Sequence[Kernel], Tensor]], features: Features, y: Tensor, counts: Counts
+) -> tuple[Sequence[Kernel], Tensor, Tensor]:
+    """The kernel, the scale and the penalty with the least leave-one-out error, for each table."""
+    tried, used = [], []
+    for (kernels, weight), bandwidth in product(candidates, BANDWIDTHS):
+        scale = weight / (bandwidth * _median_distance(kernels, features * weight))
+        matrix = kernel_matrix(kernels, features * scale, features * scale)
         for value in PENALTIES:
             penalty = torch.full_like(y[:, :1, :1], value)
-            error = ((y - _solve(kernel, y, penalty, counts)[1]).square() * counts[..., None]).mean((1, 2))
+            error = ((y - _solve(matrix, y, penalty, counts)[1]).square() * counts[..., None]).mean((1, 2))
             tried.append((error.nan_to_num(torch.inf), scale, penalty))
+            used.append(kernels)
     errors, scales, penalties = (torch.stack(parts) for parts in zip(*tried, strict=True))
     best, tables = errors.argmin(0), torch.arange(len(y), device=y.device)
-    return scales[best, tables], penalties[best, tables]
+    kernels = [used[place][table] for table, place in enumerate(best.tolist())]
+    return kernels, scales[best, tables], penalties[best, tables]

@@ -1,8 +1,11 @@
 """Kernel ridge regression and its leave-one-out predictions against scikit-learn, refitted without each row."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
+from sklearn.gaussian_process.kernels import Matern as MaternOfSklearn
 from sklearn.kernel_ridge import KernelRidge as SklearnKernelRidge
 
 from regard.closed_form.column_statistics import ColumnStatistics
@@ -14,22 +17,27 @@ from regard.closed_form.kernel_ridge import (
     _feature_weights,
     _solve,
     kernel_features,
-    laplace_kernel,
 )
+from regard.closed_form.kernels import KERNELS, Kernel, Laplace, Matern, kernel_matrix
 
 RNG = torch.Generator().manual_seed(0)
+ORACLES = {
+    Laplace: lambda one, other: np.exp(-np.abs(one - other).sum()),
+    Matern: lambda one, other: MaternOfSklearn(nu=1.5)(one[None], other[None]).item(),
+}
 
 
-def test_predictions_are_those_of_kernel_ridge_without_the_row():
+@pytest.mark.parametrize("kernels", [*product(KERNELS, repeat=2)])
+def test_predictions_are_those_of_kernel_ridge_without_the_row(kernels: tuple[Kernel, Kernel]):
     x, y = torch.randn(2, 30, 4, generator=RNG), torch.randn(2, 25, 3, generator=RNG)
     known, queries = x[:, :25], x[:, 25:]
     weight, penalty = torch.rand(2, 1, 4, generator=RNG) + 0.2, torch.full((2, 1, 1), 0.3)
     rows, level = known * weight, torch.zeros(2, 1, 3)
-    dual_coef, leave_one_out = _solve(laplace_kernel(rows, rows), y, penalty)
-    model = KernelRidge(torch.arange(4), weight, rows, penalty, dual_coef, level, leave_one_out)
+    dual_coef, leave_one_out = _solve(kernel_matrix(kernels, rows, rows), y, penalty)
+    model = KernelRidge(kernels, torch.arange(4), weight, rows, penalty, dual_coef, level, leave_one_out)
     for table in range(2):
         truth, scaled = y[table].numpy(), (x * weight)[table].numpy()
-        ridge = SklearnKernelRidge(alpha=0.3, kernel="laplacian", gamma=1.0)
+        ridge = SklearnKernelRidge(alpha=0.3, kernel=ORACLES[type(kernels[table])])
         expected = ridge.fit(scaled[:25], truth).predict(scaled[25:])
         np.testing.assert_allclose(model.predict(queries)[table], expected, atol=1e-4)
         for row in range(25):
@@ -45,6 +53,16 @@ def test_feature_weights_follow_relevance():
     assert weight[0] == 1
     assert weight[1] > 3 * weight[2:].max()
     assert weight.min() >= MIN_WEIGHT
+
+
+def test_a_step_and_a_curve_have_the_kernel_that_suits_them():
+    x = torch.rand(2, 300, 2, generator=RNG) * 4 - 2
+    y = torch.stack(
+        [(x[0, :, :1] > 0.3).float() + (x[0, :, 1:] > -0.5).float(), (1.5 * x[1, :, :1]).sin() * x[1, :, 1:]]
+    )
+    model = KernelRidge.fit(x[:, :200], y[:, :200])
+    assert list(model.kernels) == [Laplace(), Matern()]
+    assert (model.predict(x[1:, 200:].expand(2, -1, -1))[1] - y[1, 200:]).square().mean() < 1e-3
 
 
 def test_it_learns_interactions():

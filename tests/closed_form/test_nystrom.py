@@ -6,7 +6,8 @@ import torch
 from sklearn.kernel_ridge import KernelRidge as SklearnKernelRidge
 
 from regard.closed_form import nystrom
-from regard.closed_form.kernel_ridge import KernelRidge, laplace_kernel
+from regard.closed_form.kernel_ridge import KernelRidge
+from regard.closed_form.kernels import kernel_matrix
 from regard.closed_form.nystrom import JITTER, NystromKernelRidge
 
 RNG = torch.Generator().manual_seed(0)
@@ -19,10 +20,10 @@ def few_landmarks(monkeypatch: pytest.MonkeyPatch):
 
 def approximate_kernel(model: NystromKernelRidge, rows: torch.Tensor, others: torch.Tensor) -> np.ndarray:
     """The kernel between rows, approximated over the landmarks."""
-    inner = laplace_kernel(model.support, model.support)[0] + JITTER * torch.eye(model.support.shape[1])
-    return (
-        laplace_kernel(rows, model.support)[0] @ torch.linalg.solve(inner, laplace_kernel(model.support, others)[0])
-    ).numpy()
+    support = model.support
+    inner = kernel_matrix(model.kernels, support, support)[0] + JITTER * torch.eye(support.shape[1])
+    left, right = (kernel_matrix(model.kernels, support, each)[0] for each in (rows, others))
+    return (left.T @ torch.linalg.solve(inner, right)).numpy()
 
 
 def test_predictions_are_those_of_kernel_ridge_without_the_row():
