@@ -1,7 +1,7 @@
 """Tables: estimators that predict a row by attention to other rows.
 
 NPTClassifier().fit(table, target).predict(new_rows)
-NPTClassifier().fit(table, target).evidence(new_rows)        # which training rows decided
+NPTClassifier().fit(table, target).evidence(new_rows)        # the training rows with the largest weight
 NPTImputer().fit_transform(table)                            # missing cells filled
 NPTAnomalies().fit(table).explain(table)                     # surprising rows and cells
 Forecaster(time="date", value="units", horizon=28).forecast(table).table

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 
 from regard.core.machine import seed_for
 from regard.models.in_context import COLUMN_CODE
-from regard.tables.calibrate import apply_levels, apply_temperature, fit_levels, fit_temperature
+from regard.tables.calibrate import Calibration
 from regard.tables.encode.table import EncodedTable
 from regard.tables.encode.target import TargetTransform
 from regard.tables.predictor import Predictor
@@ -24,7 +24,6 @@ SHORT_CONTEXT = 3000  # rows of a context that is read fast
 MIN_MEMBERS = 2  # however many context rows
 MAX_STATISTICS_ROWS = 16_384  # of a large table, for column statistics and closed forms
 MAX_COLUMNS = 64
-MIN_ROWS_OF_TWO_CLASSES = 500  # held-out rows; two classes are rarely predicted with too small a probability
 MAX_LABEL_STATISTICS = 30_000_000  # cells × classes: each cell has a label mean for each class
 
 
@@ -59,25 +58,16 @@ class Member:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """A weighted average of predictors, calibrated: classes with a temperature, quantiles by their levels."""
+    """A weighted average of predictors, calibrated."""
 
     predictors: Sequence[Predictor]
     weights: Sequence[float]
-    temperature: float = 1.0
-    levels: Float[Tensor, " quantile"] | None = None
+    calibration: Calibration = Calibration()
     attends_to_labels = True
 
     def predict(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row prediction"]:
         parts = [weight * one.predict(values) for one, weight in zip(self.predictors, self.weights, strict=True)]
-        return apply_levels(apply_temperature(torch.stack(parts).sum(0), self.temperature), self.levels)
-
-    def calibrated(self, prediction: Float[Tensor, "row prediction"], rows: EncodedTable) -> "Ensemble":
-        """The same, calibrated by what it, or one like it, predicts for held-out rows."""
-        if not rows.classes:
-            return replace(self, levels=fit_levels(prediction, rows.target))
-        if rows.classes > 2 or len(rows.target) >= MIN_ROWS_OF_TWO_CLASSES:
-            return replace(self, temperature=fit_temperature(prediction, rows.target))
-        return self
+        return self.calibration.apply(torch.stack(parts).sum(0))
 
     def row_weights(self, values: Float[Tensor, "row column"]) -> Float[Tensor, "row context"]:
         parts = zip(self.predictors, self.weights, strict=True)

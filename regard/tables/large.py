@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.models.in_context import InContextModel
+from regard.tables.calibrate import Calibration
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import Ensemble
 from regard.tables.folds import MIN_HELD_OUT, hold_out
@@ -69,7 +70,7 @@ def auto_large(
     except DivergedError:  # the others remain
         pass
     report("weighting and calibrating")
-    return _ensemble(candidates, decides)
+    return _ensemble(candidates, decides, table)
 
 
 def _in_context(
@@ -90,9 +91,9 @@ def _in_context(
     return Candidate(predictor, predicted)
 
 
-def _ensemble(candidates: Sequence[Candidate], decides: EncodedTable) -> Ensemble:
+def _ensemble(candidates: Sequence[Candidate], decides: EncodedTable, table: EncodedTable) -> Ensemble:
     weights = best_weights([each.held_out for each in candidates], decides)
     used = [(each, weight) for each, weight in zip(candidates, weights, strict=True) if weight > 0]
     blended = torch.stack([weight * each.held_out.double() for each, weight in used]).sum(0)
-    ensemble = Ensemble([each.predictor for each, _ in used], [weight for _, weight in used])
-    return ensemble.calibrated(blended, decides)
+    calibration = Calibration.fit(blended, decides, table)
+    return Ensemble([each.predictor for each, _ in used], [weight for _, weight in used], calibration)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.models.in_context import InContextModel
+from regard.tables.calibrate import Calibration
 from regard.tables.encode.table import EncodedTable, join
 from regard.tables.ensemble import SHORT_CONTEXT, Ensemble
 from regard.tables.folds import MIN_HELD_OUT, split_folds
@@ -20,14 +21,19 @@ LARGE = 3000  # rows: with more, folds and fine-tuning take longer than they are
 
 def in_context(model: InContextModel, table: EncodedTable, members: int, seed: int) -> Ensemble:
     """The pre-trained network with the table as context; nothing is trained."""
-    ensemble = Ensemble([InContextPredictor(model, table, Members(members, local=True), seed)], [1.0])
+    predictor = InContextPredictor(model, table, Members(members, local=True), seed)
+    return Ensemble([predictor], [1.0], _calibration(model, table, seed))
+
+
+def _calibration(model: InContextModel, table: EncodedTable, seed: int) -> Calibration:
     if table.classes in (1, 2):
-        return ensemble
+        return Calibration()
     report("calibrating on held-out rows")
     parts = list(_held_out(model, table, seed))
     if not parts:
-        return ensemble
-    return ensemble.calibrated(torch.cat([predicted for predicted, _ in parts]), join([rows for _, rows in parts]))
+        return Calibration.of_target(table)
+    predicted, rows = zip(*parts, strict=True)
+    return Calibration.fit(torch.cat(predicted), join(rows), table)
 
 
 def _held_out(model: InContextModel, table: EncodedTable, seed: int) -> Iterator[tuple[Tensor, EncodedTable]]:

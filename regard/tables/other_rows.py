@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from regard.tables.calibrate import Calibration
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import Ensemble
 from regard.tables.network.boosted_trees import BoostedTreesPredictor
@@ -14,7 +15,9 @@ def with_rows(predictor: Predictor, table: EncodedTable, seed: int) -> Ensemble:
     """An ensemble whose predictors have the rows of `table` instead of their own."""
     assert isinstance(predictor, Ensemble), f"cannot change the rows of a {type(predictor).__name__}"
     cache = ClosedFormCache()
-    return replace(predictor, predictors=[_part_with_rows(part, table, seed, cache) for part in predictor.predictors])
+    predictors = [_part_with_rows(part, table, seed, cache) for part in predictor.predictors]
+    calibration = replace(predictor.calibration, sign=Calibration.of_target(table).sign)
+    return replace(predictor, predictors=predictors, calibration=calibration)
 
 
 def _part_with_rows(part: Predictor, table: EncodedTable, seed: int, cache: ClosedFormCache) -> Predictor:

@@ -122,7 +122,10 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Re
             grid("Columns that the prediction depends on", ("column", "cell", "effect", ""), few),
             Text(_sum_of_effects(evidence) + left),
         ),
-        Group(grid(title, heads[:fitting], training, MAX_CELL), Text(_row_weights(evidence) + others)),
+        Group(
+            grid(title, heads[:fitting], training, MAX_CELL),
+            Text(_row_weights(evidence) + others + _unshared_category(evidence, cells)),
+        ),
     ]
 
 
@@ -220,6 +223,22 @@ def _row_weights(evidence: Evidence) -> str:
     if len(evidence.rows) and evidence.rows.iloc[0, 0] * evidence.context < NEARLY_UNIFORM:
         return f"{note}: no row stands out"
     return note
+
+
+def _unshared_category(evidence: Evidence, cells: pd.Series) -> str:
+    """A note if the rows shown do not explain the largest effect.
+
+    The target's mean for each category is a feature, so that rows of the same category act together, without a weight.
+    """
+    effects = evidence.columns["effect"].abs()
+    if effects.empty or effects.iloc[0] < effects.sum() / 2:
+        return ""
+    column = effects.index[0]
+    cell, shown = cells.get(column), evidence.rows.get(column)
+    if not isinstance(cell, str) or shown is None or (shown == cell).any():
+        return ""
+    value = shorten(cell, MAX_CELL)
+    return f"\nnone of these rows has {column} = {value!r}: those that have act through their average"
 
 
 def comparison_grid(metric: str, scores: Sequence[ModelScore], folds: int) -> RenderableType:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from regard.core.machine import seed_for
 from regard.models.in_context import InContextModel
+from regard.tables.calibrate import Calibration
 from regard.tables.encode.table import EncodedTable, join
 from regard.tables.ensemble import Ensemble
 from regard.tables.finetune import finetune
@@ -114,7 +115,7 @@ def auto_small(model: InContextModel, table: EncodedTable, members: int, seed: i
             folds.append(small.train(number, rest, held_out, each))
         longest = max(longest, time.monotonic() - start)
     report("weighting and calibrating")
-    return _ensemble(folds, members) if folds else None
+    return _ensemble(folds, members, table) if folds else None
 
 
 def _seconds_per_pass(model: InContextModel, rest: EncodedTable, held_out: EncodedTable, seed: int) -> float:
@@ -123,7 +124,7 @@ def _seconds_per_pass(model: InContextModel, rest: EncodedTable, held_out: Encod
     return time.monotonic() - began
 
 
-def _ensemble(folds: Sequence[Fold], members: int) -> Ensemble:
+def _ensemble(folds: Sequence[Fold], members: int, table: EncodedTable) -> Ensemble:
     """The candidates that every fold has, weighted and calibrated by the held-out rows."""
     names = [name for name in folds[0].candidates if all(name in fold.candidates for fold in folds)]
     predictions = [torch.cat([fold.candidates[name].held_out.double() for fold in folds]) for name in names]
@@ -141,4 +142,4 @@ def _ensemble(folds: Sequence[Fold], members: int) -> Ensemble:
     count = min(members, max(1, 2 * members // max(1, networks)))
     # Each network has members of its own, so that more orders of columns and classes are averaged.
     predictors = [each.build(Members(count, number * count)) for number, (_, each, _) in enumerate(used)]
-    return Ensemble(predictors, [part for _, _, part in used]).calibrated(blended, held_out)
+    return Ensemble(predictors, [part for _, _, part in used], Calibration.fit(blended, held_out, table))

@@ -15,6 +15,7 @@ from regard.store import CONFIG, read_config
 from regard.tables import NPTClassifier, NPTRegressor
 from regard.tables.added_scores import verdict
 from regard.tables.adding import extend_predictor
+from regard.tables.calibrate import Calibration
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.growth import extend_columns
 from regard.tables.encode.table import EncodedTable
@@ -85,9 +86,9 @@ def test_every_predictor_keeps_what_it_learned_and_gets_the_rows():
             BoostedTreesPredictor(*trees, of),
         ]
 
-    extended = extend_predictor(Ensemble(parts(known), [0.5, 0.3, 0.2], 1.3), joined, 80, 0)
+    extended = extend_predictor(Ensemble(parts(known), [0.5, 0.3, 0.2], Calibration(1.3)), joined, 80, 0)
     assert isinstance(extended, Ensemble)
-    expected = Ensemble(parts(joined), [0.5, 0.3, 0.2], 1.3)
+    expected = Ensemble(parts(joined), [0.5, 0.3, 0.2], Calibration(1.3))
     torch.testing.assert_close(extended.predict(queries), expected.predict(queries), rtol=0, atol=1e-6)
     torch.testing.assert_close(extended.row_weights(queries).sum(1), torch.ones(10))
     assert extended.row_weights(queries).shape == (10, 110)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -23,6 +24,7 @@ from regard.tables.calibrate import (
     apply_levels,
     apply_temperature,
     fit_levels,
+    fit_scale,
     fit_temperature,
 )
 from regard.tables.network.in_context_loss import quantile_levels
@@ -72,7 +74,7 @@ def test_an_easy_table_of_many_classes_is_predicted_with_confidence(
     cells, labels = blobs
     model = NPTClassifier(mode="in_context", members=2, random_state=0).fit(cells[:300], labels[:300])
     predicted = model.predict_proba(cells[300:])
-    temperature = model.predictors_[0].temperature
+    temperature = model.predictors_[0].calibration.temperature
     assert temperature < 1
     plain = apply_temperature(torch.from_numpy(predicted), 1 / temperature).numpy()
     assert log_loss(labels[300:], predicted) < 0.8 * log_loss(labels[300:], plain)
@@ -86,7 +88,7 @@ def test_an_easy_table_of_many_classes_is_predicted_with_confidence(
 def test_two_classes_are_not_calibrated(blobs: tuple[np.ndarray, np.ndarray]):
     cells, labels = blobs
     model = NPTClassifier(mode="in_context", members=1, random_state=0).fit(cells[:100], labels[:100] % 2)
-    assert model.predictors_[0].temperature == 1
+    assert model.predictors_[0].calibration.temperature == 1
 
 
 @given(st.integers(1, 10), st.integers(0, 99))
@@ -152,3 +154,45 @@ def test_twenty_classes_are_calibrated_as_the_ensemble_predicts_them() -> None:
     predicted = model.predict_proba(cells[query])
     right = model.classes_[predicted.argmax(1)] == classes[query]
     assert abs(predicted.max(1).mean() - right.mean()) < 0.1
+
+
+def claims(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Most rows have no claim, and a few a large one."""
+    rng = np.random.default_rng(seed)
+    car = rng.choice(["small", "suv", "sport"], 1000, p=[0.5, 0.4, 0.1])
+    amount = np.where(rng.random(1000) < 0.05 + 0.1 * (car == "sport"), np.exp(rng.normal(7, 1, 1000)), 0)
+    return pd.DataFrame({"car": car, "age": rng.integers(18, 80, 1000)}), amount
+
+
+def test_sums_of_predictions_are_near_those_of_a_skewed_target(tmp_path: Path):
+    ratios = []
+    for seed in range(2):
+        table, amount = claims(seed)
+        model = NPTRegressor(mode="in_context", members=2, random_state=0, weights=REAL).fit(table, amount)
+        new = claims(seed + 10)[0]
+        ratios.append(model.predict(new).mean() / amount.mean())
+        assert model.predict(new, quantiles=[0.05, 0.5]).min() >= 0, "no training target is negative"
+        model.save(tmp_path / f"{seed}")
+        assert np.array_equal(regard.load(tmp_path / f"{seed}").predict(new), model.predict(new))
+    assert 0.7 < np.mean(ratios) < 1.3
+
+
+@given(st.floats(0.3, 3), st.integers(0, 99))
+def test_means_are_scaled_where_they_are_wrong_by_more_than_chance(factor: float, seed: int):
+    rng = np.random.default_rng(seed)
+    truth = torch.from_numpy(rng.gamma(4, size=2000))
+    numbers = truth * torch.from_numpy(rng.gamma(4, 1 / 4, size=2000))
+    scale = fit_scale(truth / factor, numbers, numbers.mean().item())
+    assert scale == pytest.approx(factor, rel=0.1)
+
+
+def test_predictions_without_bias_are_hardly_scaled():
+    rng = np.random.default_rng(0)
+    scales = []
+    for _ in range(50):
+        truth = torch.from_numpy(rng.gamma(4, size=300))
+        numbers = truth * torch.from_numpy(rng.gamma(1, size=300))
+        scales.append(fit_scale(truth, numbers, numbers.mean().item()))
+    assert max(abs(scale - 1) for scale in scales) < 0.2
+    assert np.mean(scales) == pytest.approx(1, abs=0.02)
+    assert fit_scale(torch.tensor([-1.0, -1.0]), torch.tensor([5.0, 5.1]), 5.0) == 1, "no factor changes the sign"

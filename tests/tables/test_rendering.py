@@ -37,3 +37,19 @@ def test_every_row_is_a_line(width: int, monkeypatch: pytest.MonkeyPatch, tmp_pa
     ]
     shown = lines[start].count("column")
     assert shown == {52: 1, 77: 1, 78: 2, 200: 5}[width]
+
+
+@pytest.mark.parametrize(("cell", "effect", "said"), [("C7", 9.0, True), ("C1", 9.0, False), ("C7", 1.0, False)])
+def test_rows_that_do_not_share_the_decisive_category_are_not_passed_off_as_the_reason(
+    cell: str, effect: float, said: bool
+):
+    rows = pd.DataFrame({"weight": [0.5, 0.3], "target": ["yes", "no"], "customer": ["C1", "C2"], "age": [30, 40]})
+    columns = pd.DataFrame({"effect": [effect, 2.0], "error": [0.1, 0.1]}, index=["customer", "age"])
+    columns = columns.sort_values("effect", ascending=False)
+    one = Evidence("yes", rows, columns, 0.5, 0.9, True, 20, attends_to_labels=True)
+    _, shown = evidence_grids(one, pd.Series({"customer": cell, "age": 30}), "churn")
+    console = Console(width=100)
+    with console.capture() as captured:
+        console.print(shown)
+    text = "none of these rows has customer = 'C7': those that have act through their average"
+    assert (text in captured.get()) == said

@@ -251,3 +251,21 @@ def test_a_prediction_is_shown_with_significant_digits(answer: float, low: float
 )  # fmt: skip
 def test_numbers_for_people_are_plain(value: float, shown: str):
     assert plain_number(value) == shown
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0, 1.5])
+def test_the_mean_of_a_skewed_target_has_its_tails(spread: float):
+    """Of a target that depends on nothing, the mean is that of all numbers, most of which the quantiles leave out."""
+    numbers = torch.from_numpy(np.exp(spread * np.random.default_rng(0).normal(size=20_000)))
+    transform = TargetTransform.quantile(numbers)
+    quantiles = torch.special.ndtri(torch.arange(1, 34).double() / 34)[None]
+    assert transform.mean(quantiles).item() == pytest.approx(numbers.mean().item(), rel=0.03)
+    without_tails = transform.inverse(quantiles).mean().item()
+    assert without_tails < (1 - 0.04 * spread) * numbers.mean()
+
+
+@given(st.floats(-3, 3), st.floats(0.01, 2))
+def test_the_mean_of_normal_scores_is_their_middle(middle: float, spread: float):
+    transform = TargetTransform(torch.tensor([-2e4, 2e4]).double(), torch.tensor([-20.0, 20.0]).double())
+    quantiles = middle + spread * torch.special.ndtri(torch.arange(1, 34).double() / 34)[None]
+    assert transform.mean(quantiles).item() == pytest.approx(1000 * middle, abs=1e-6)

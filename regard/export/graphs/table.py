@@ -16,7 +16,6 @@ from regard.export.graphs.base import Graph, Input
 from regard.export.graphs.caches import GivenKeys
 from regard.models.in_context import Context
 from regard.parts.cache import KVCache
-from regard.tables.calibrate import apply_levels, apply_temperature
 from regard.tables.encode.cells import as_label
 from regard.tables.ensemble import Ensemble, Member
 from regard.tables.estimators.classifier import NPTClassifier
@@ -80,8 +79,8 @@ class ReadsRows(nn.Module):
     @staticmethod
     def _predict(ensemble: Ensemble, networks: nn.ModuleList, values: Tensor) -> Tensor:
         parts = [weight * network(values) for weight, network in zip(ensemble.weights, networks, strict=True)]
-        whole = apply_levels(apply_temperature(torch.stack(parts).sum(0), ensemble.temperature), ensemble.levels)
-        return whole / whole.sum(1, keepdim=True) if ensemble.levels is None and _classifies(ensemble) else whole
+        whole = ensemble.calibration.apply(torch.stack(parts).sum(0))
+        return whole / whole.sum(1, keepdim=True) if _classifies(ensemble) else whole
 
 
 def _classifies(ensemble: Ensemble) -> bool:

@@ -14,6 +14,7 @@ from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.frames import as_frame
 
 KNOTS = 512  # of a quantile transform
+TAIL_POINTS = 8  # of each tail beyond the outermost quantiles
 MAX_CLASSES = 1000
 
 
@@ -55,6 +56,22 @@ class TargetTransform:
 
     def inverse(self, scores: Tensor) -> Tensor:
         return _interpolate(scores, self.scores, self.numbers)
+
+    def mean(self, quantiles: Float[Tensor, "row quantile"]) -> Float[Tensor, "row one"]:
+        """The mean number, from evenly spaced quantiles of the score in ascending order.
+
+        A few quantiles leave out the tails, where much of the sum of a skewed target is. Beyond the outermost
+        quantiles the score is taken as normally distributed on each side, up to the least and the largest number.
+        """
+        count = quantiles.shape[1]
+        outside = 0.5 / (count + 1)  # probability of each tail; a quantile stands for twice as much
+        outermost = torch.special.ndtri(torch.tensor(1 / (count + 1)).double())
+        points = torch.special.ndtri((torch.arange(TAIL_POINTS).double() + 0.5) * outside / TAIL_POINTS)
+        reach = (points / outermost - 1).to(quantiles.dtype)
+        low, middle, high = quantiles[:, :1], quantiles[:, count // 2, None], quantiles[:, -1:]
+        parts = (quantiles, low - (middle - low) * reach, high + (high - middle) * reach)
+        means = [self.inverse(part).clamp(self.numbers[0], self.numbers[-1]).mean(1, keepdim=True) for part in parts]
+        return means[0] * (1 - 2 * outside) + (means[1] + means[2]) * outside
 
 
 def _interpolate(x: Tensor, knots: Tensor, heights: Tensor) -> Tensor:

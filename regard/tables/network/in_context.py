@@ -187,11 +187,11 @@ class InContextPredictor:
         """The network's prediction in the classes, or on the scale, of the table."""
         if member.transform is None:
             return smooth_probabilities(prediction, self.table.classes)[:, member.class_order.argsort()]
-        quantiles = member.transform.inverse(prediction[:, 1:].sort(-1).values)
-        # A nonlinear transform moves the mean; that of evenly spaced quantiles is close to it.
+        quantiles = prediction[:, 1:].sort(-1).values
+        # A nonlinear transform moves the mean, but not the quantiles.
         linear = member.transform.is_linear
-        mean = member.transform.inverse(prediction[:, :1]) if linear else quantiles.mean(-1, keepdim=True)
-        return torch.cat([mean, quantiles], -1)
+        mean = member.transform.inverse(prediction[:, :1]) if linear else member.transform.mean(quantiles)
+        return torch.cat([mean, member.transform.inverse(quantiles)], -1)
 
 
 @torch.inference_mode()

@@ -15,7 +15,7 @@ from regard.core.model import outline_of, unfilled
 from regard.models import NPT, InContext
 from regard.models.nca import NCA
 from regard.store import COLUMNS
-from regard.tables.calibrate import BEYOND
+from regard.tables.calibrate import BEYOND, MAX_SCALE, Calibration
 from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.table import EncodedTable
 from regard.tables.ensemble import Ensemble
@@ -45,7 +45,7 @@ def read_predictor(number: int, section: Section, estimator: Estimator, table: T
 
 
 def _read_ensemble(number: int, section: Section, estimator: Estimator, table: Tensors, weights: Tensors) -> Ensemble:
-    temperature, levels = section.number("temperature", 1e-3, 1e3), _read_levels(section)
+    calibration = _read_calibration(section.section("calibration"))
     encoded, seed, cache = estimator.tables_[number], estimator.seed_, ClosedFormCache()
     predictors: list[Predictor] = []
     shares = []
@@ -63,7 +63,14 @@ def _read_ensemble(number: int, section: Section, estimator: Estimator, table: T
         part.done()
     if abs(sum(shares) - 1) > 1e-3:
         raise section.error("parts", f"the weights must sum to 1, not {sum(shares):g}")
-    return Ensemble(predictors, shares, temperature, levels)
+    return Ensemble(predictors, shares, calibration)
+
+
+def _read_calibration(section: Section) -> Calibration:
+    temperature, levels = section.number("temperature", 1e-3, 1e3), _read_levels(section)
+    scale, sign = section.number("scale", 1 / MAX_SCALE, MAX_SCALE), section.integer("sign", -1, 1)
+    section.done()
+    return Calibration(temperature, levels, scale, sign)
 
 
 def _read_levels(section: Section) -> Tensor | None:

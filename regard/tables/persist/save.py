@@ -94,8 +94,9 @@ def _describe(number: int, predictor: Any, weights: dict[str, Tensor], table: di
             parts.append({"kind": "in_context", **network, "members": asdict(one.settings)})
         else:
             parts.append({"kind": "learned_keys", **network})
-    levels = None if predictor.levels is None else predictor.levels.tolist()
-    return {"predictor": "ensemble", "temperature": predictor.temperature, "levels": levels, "parts": parts}
+    calibration = predictor.calibration
+    levels = None if calibration.levels is None else calibration.levels.tolist()
+    return {"predictor": "ensemble", "calibration": {**asdict(calibration), "levels": levels}, "parts": parts}
 
 
 def _named_weights(
