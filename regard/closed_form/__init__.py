@@ -1,6 +1,7 @@
 """Closed forms of tables: predictions that need no trained weights, computed in batches of tables.
 
 column_statistics    standardised values, ranks and (ordered) target statistics of each column
+copies               rows that are left out together, as they are copies of each other
 ridge                leave-one-out ridge regression
 kernel_ridge         leave-one-out kernel ridge regression with a learned Laplace kernel
 nystrom              the same for many rows, by the Nyström approximation
@@ -10,6 +11,7 @@ row_features         all of it for some rows, as the in-context model reads them
 
 from regard.closed_form.closed_forms import ClosedFormPredictions, ClosedForms
 from regard.closed_form.column_statistics import ColumnStatistics
+from regard.closed_form.copies import Copies
 from regard.closed_form.kernel_ridge import KernelRidge
 from regard.closed_form.nystrom import NystromKernelRidge
 from regard.closed_form.ridge import Ridge
@@ -19,6 +21,7 @@ __all__ = [
     "ClosedFormPredictions",
     "ClosedForms",
     "ColumnStatistics",
+    "Copies",
     "KernelRidge",
     "NystromKernelRidge",
     "Ridge",

@@ -1,6 +1,6 @@
 """The closed forms of one table: ridge and kernel ridge predictions, given to the in-context model as features.
 
-Context rows get leave-one-out predictions, so that no row sees its own label.
+Context rows get leave-one-out predictions, so that no row sees its own label, nor that of its copies.
 """
 
 from dataclasses import dataclass, replace
@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.closed_form.column_statistics import CellFeatures, ColumnStatistics, Labels, Values
+from regard.closed_form.copies import Copies
 from regard.closed_form.kernel_ridge import KernelRidge, kernel_features
 from regard.closed_form.nystrom import NystromKernelRidge
 from regard.closed_form.ridge import Features, Ridge, ridge_features
@@ -29,13 +30,20 @@ class ClosedForms:
 
     @classmethod
     def fit(
-        cls, columns: ColumnStatistics, values: Values, cells: CellFeatures, labels: Labels, classes: int
+        cls,
+        columns: ColumnStatistics,
+        values: Values,
+        cells: CellFeatures,
+        labels: Labels,
+        classes: int,
+        copies: Copies | None = None,
     ) -> "ClosedForms":
         """Fit to the context rows, given the statistics of their columns and the features of their cells."""
         linear, kernel = _features(columns, values, cells, classes, context=True)
         targets = labels[..., : classes or 1]
-        kind = KernelRidge if kernel.shape[1] <= MAX_EXACT else NystromKernelRidge
-        return cls(columns, Ridge.fit(linear, targets), kind.fit(kernel, targets), classes)
+        distinct, times = (kernel.shape[1], None) if copies is None else (len(copies.first), copies.of_each)
+        kind = KernelRidge if distinct <= MAX_EXACT else NystromKernelRidge
+        return cls(columns, Ridge.fit(linear, targets, times), kind.fit(kernel, targets, copies), classes)
 
     def subset(self, rows: Int[Tensor, " row"]) -> "ClosedForms":
         """The same fit where only these of its rows are context rows."""

@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from regard.closed_form.copies import Copies
+
 RADII = (0.0, 1 / 32, 1 / 8)  # fraction of a column on either side whose labels are averaged; 0: equal cells only
 FREQUENCIES = (1.0, 2.0, 4.0)  # of the sine and cosine of the rank
 CELL_FEATURES = 5 + 2 * len(FREQUENCIES)
@@ -33,11 +35,13 @@ class ColumnStatistics:
     sorted: Float[Tensor, "table column row"]  # cells in ascending order, missing cells last
     present: Float[Tensor, "table column"]  # number of cells that are not missing
     label_sums: Float[Tensor, "table column row+1 label"]  # cumulative, in that order
-    rank: Int[Tensor, "table row column"]  # of each context cell in that order; ties are broken at random
+    rank: Int[Tensor, "table row column"]  # of each context cell in that order; ties are broken at random, not copies
     category: Bool[Tensor, "table column"]
 
     @classmethod
-    def fit(cls, values: Values, labels: Labels, category: Bool[Tensor, "table column"]) -> "ColumnStatistics":
+    def fit(
+        cls, values: Values, labels: Labels, category: Bool[Tensor, "table column"], copies: Copies | None = None
+    ) -> "ColumnStatistics":
         columns = values.transpose(1, 2)
         known = ~columns.isnan()
         present = known.sum(-1).float()
@@ -52,7 +56,9 @@ class ColumnStatistics:
         tables = torch.arange(len(values), device=values.device)[:, None, None]
         sums = labels[tables, order].cumsum(2)
         sums = torch.cat([torch.zeros_like(sums[:, :, :1]), sums], 2)
-        return cls(mean, std, ascending, present, sums, order.argsort(-1).transpose(1, 2), category)
+        rank = order.argsort(-1).transpose(1, 2)
+        rank = rank if copies is None else copies.earliest(rank)
+        return cls(mean, std, ascending, present, sums, rank, category)
 
     @property
     def numeric(self) -> Bool[Tensor, "table column"]:
@@ -64,14 +70,19 @@ class ColumnStatistics:
         return self.category[:, None] & (values > self.sorted.nan_to_num(posinf=-torch.inf).amax(-1)[:, None])
 
     def describe(
-        self, values: Values, labels: ContextLabels | None = None
+        self, values: Values, labels: ContextLabels | None = None, copies: Float[Tensor, " context"] | None = None
     ) -> tuple[CellFeatures, Float[Tensor, "table row column radius label_mean"]]:
         """The features of each cell, and the mean labels of the rows with similar cells.
 
-        `labels` are those of the first rows if these are the context rows: their own label is left out of the means.
+        `labels` are those of the first rows if these are the context rows: their own label is left out of the means,
+        as often as there are `copies` of the row.
         """
         first, last = self._equal_range(values)
-        return self._cell_features(values, first, last), self._label_means(values.isnan(), first, last, labels)
+        own = None
+        if labels is not None:
+            times = labels.new_ones(1) if copies is None else copies
+            own = times[:, None] * labels, times[None, :, None, None]
+        return self._cell_features(values, first, last), self._label_means(values.isnan(), first, last, own)
 
     def cell_features(self, values: Values) -> CellFeatures:
         return self._cell_features(values, *self._equal_range(values))
@@ -116,8 +127,13 @@ class ColumnStatistics:
         plain = torch.stack([number.where(known, 0.0), rank, equal, missing.float(), category.float()], -1)
         return torch.cat([plain, angle.sin(), angle.cos()], -1)
 
-    def _label_means(self, missing: Tensor, first: Tensor, last: Tensor, labels: ContextLabels | None) -> Tensor:
-        """The mean label of the rows with similar cells at each radius, and the logarithm of their number."""
+    def _label_means(
+        self, missing: Tensor, first: Tensor, last: Tensor, own: tuple[ContextLabels, Tensor] | None
+    ) -> Tensor:
+        """The mean label of the rows with similar cells at each radius, and the logarithm of their number.
+
+        `own` are the labels and the number of the rows that each of the first rows leaves out: itself and its copies.
+        """
         positions = self.label_sums.shape[2]
         overall = self.label_sums[:, :1, -1:] / max(positions - 1, 1)
         present = self.present[:, None]
@@ -130,9 +146,10 @@ class ColumnStatistics:
             high = torch.minimum(last + reach, end).long()
             total = self._sum_between(self.label_sums, low, high)
             count = (high - low).float()[..., None]
-            if labels is not None:
+            if own is not None:
+                labels, times = own
                 total[:, : labels.shape[1]] -= labels[:, :, None]
-                count[:, : labels.shape[1]] -= 1
+                count[:, : labels.shape[1]] -= times
             means.append(torch.cat([(total + overall) / (count + 1), count.log1p() / LOG_SCALE], -1))
         return torch.stack(means, 3)
 

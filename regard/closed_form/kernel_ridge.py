@@ -4,9 +4,12 @@ Attention whose keys are the rows themselves: a row counts the more the nearer i
 coefficients fit all context rows at once in closed form, and so do the leave-one-out predictions. The weight of each
 feature in the distance is the average gradient of a first fit with respect to it (recursive feature machines,
 Radhakrishnan et al., 2024).
+
+Rows that are copies of each other enter once, with their number as weight: a row counts as often as it is there if the
+penalty on the diagonal is divided by that number. So all copies are left out together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import torch
@@ -14,6 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.closed_form.column_statistics import CellFeatures, ColumnStatistics, Values
+from regard.closed_form.copies import Copies
 from regard.closed_form.ridge import Features, Targets, cholesky
 
 BANDWIDTHS = (0.5, 1.5, 4.0)  # in median distances between rows
@@ -28,6 +32,8 @@ MAX_LABELS = 8  # most frequent labels whose gradients are averaged
 MIN_WEIGHT = 0.01  # of a feature, relative to the largest
 BITS = 4  # code length of a category
 RANK_SCALE = 12**0.5  # brings uniform ranks to standard deviation 1
+
+Counts = Float[Tensor, "one row"]  # copies of each row, the same in all tables
 
 
 def kernel_features(
@@ -63,17 +69,19 @@ class KernelRidge:
     dual_coef: Float[Tensor, "table support label"]
     intercept: Float[Tensor, "table one label"]
     leave_one_out: Targets  # predictions for the context rows
+    copies: Copies | None = field(default=None, kw_only=True)  # of the context rows; the support has each once
 
     @classmethod
-    def fit(cls, features: Features, labels: Targets) -> "KernelRidge":
+    def fit(cls, features: Features, labels: Targets, copies: Copies | None = None) -> "KernelRidge":
         """Fit to the context rows."""
         intercept = labels.mean(1, keepdim=True)
-        y = labels - intercept
+        features, y, counts = once(features, labels - intercept, copies)
         with torch.autocast(features.device.type, enabled=False):
-            active, scale, penalty = select_kernel(features, y)
+            active, scale, penalty = select_kernel(features, y, counts)
             support = features[..., active] * scale
-            dual_coef, leave_one_out = _solve(laplace_kernel(support, support), y, penalty)
-        return cls(active, scale, support, penalty, dual_coef, intercept, leave_one_out + intercept)
+            dual_coef, leave_one_out = _solve(laplace_kernel(support, support), y, penalty, counts)
+        leave_one_out = for_all(leave_one_out, copies) + intercept
+        return cls(active, scale, support, penalty, dual_coef, intercept, leave_one_out, copies=copies)
 
     def predict(self, features: Features) -> Targets:
         # In float64, so that the prediction of a row does not depend, even in its last digit, on the rows beside it.
@@ -87,23 +95,45 @@ class KernelRidge:
         Computed on demand: it takes a matrix of the square of the rows.
         """
         kernel = laplace_kernel(features[..., self.active] * self.scale, self.support)
-        root = _regularised_root(laplace_kernel(self.support, self.support), self.penalty)
-        return normalised(torch.cholesky_solve(kernel.transpose(1, 2), root).transpose(1, 2))
+        counts = None if self.copies is None else self.copies.counts[None]
+        root = _regularised_root(laplace_kernel(self.support, self.support), self.penalty, counts)
+        weights = torch.cholesky_solve(kernel.transpose(1, 2), root)
+        shared = weights if counts is None else weights / counts[..., None]  # each copy has its part
+        return normalised(for_all(shared, self.copies).transpose(1, 2))
 
 
-def select_kernel(features: Features, y: Tensor) -> tuple[Int[Tensor, " active"], Tensor, Tensor]:
+def once(
+    features: Features, y: Targets, copies: Copies | None
+) -> tuple[
+    Float[Tensor, "table distinct feature"], Float[Tensor, "table distinct label"], Float[Tensor, "one distinct"] | None
+]:
+    """One of the copies of each row, and how many there are."""
+    if copies is None:
+        return features, y, None
+    return copies.distinct(features), copies.distinct(y), copies.counts[None].to(features.dtype)
+
+
+def for_all(distinct: Tensor, copies: Copies | None) -> Tensor:
+    """The values of distinct rows, for all of their copies."""
+    return distinct if copies is None else distinct[:, copies.group]
+
+
+def select_kernel(
+    features: Features, y: Tensor, counts: Counts | None = None
+) -> tuple[Int[Tensor, " active"], Tensor, Tensor]:
     """The features that vary, their scale (weight over bandwidth), and the penalty, by leave-one-out error."""
+    counts = features.new_ones(1, features.shape[1]) if counts is None else counts
     varies = (features != features[:, :1]).any(1, keepdim=True)
     active = varies.any(0)[0].nonzero()[:, 0]
     active = active if len(active) else torch.arange(1, device=features.device)
     features = features[..., active]
-    learned = _feature_weights(subsample(WEIGHT_ROWS, features), subsample(WEIGHT_ROWS, y))
+    learned = _feature_weights(*(subsample(WEIGHT_ROWS, each) for each in (features, y, counts)))
     uniform = varies[..., active].float()  # features that vary in this table; others may do so in another one
     candidates = [uniform, uniform * learned]
-    scale, penalty = _search(subsample(SEARCH_ROWS, features), subsample(SEARCH_ROWS, y), candidates)
+    scale, penalty = _search(candidates, *(subsample(SEARCH_ROWS, each) for each in (features, y, counts)))
     more = min(SECOND_SEARCH_ROWS, features.shape[1] // 2)
     if more > SEARCH_ROWS:
-        scale, penalty = _search(subsample(more, features), subsample(more, y), [scale])
+        scale, penalty = _search([scale], *(subsample(more, each) for each in (features, y, counts)))
     return active, scale, penalty
 
 
@@ -130,18 +160,23 @@ def _median_distance(rows: Features) -> Float[Tensor, "table one one"]:
     return distances.flatten(1).median(1).values.clamp(min=1e-6)[:, None, None]
 
 
-def _solve(kernel: Tensor, y: Tensor, penalty: Float[Tensor, "table one one"]) -> tuple[Tensor, Targets]:
+def _solve(
+    kernel: Tensor, y: Tensor, penalty: Float[Tensor, "table one one"], counts: Counts | None = None
+) -> tuple[Tensor, Targets]:
     """Dual coefficients and leave-one-out predictions."""
-    inverse = torch.cholesky_inverse(_regularised_root(kernel, penalty))
+    inverse = torch.cholesky_inverse(_regularised_root(kernel, penalty, counts))
     dual_coef = inverse @ y
     return dual_coef, y - dual_coef / inverse.diagonal(dim1=1, dim2=2)[..., None].clamp(min=1e-6)
 
 
-def _regularised_root(kernel: Float[Tensor, "table row row"], penalty: Float[Tensor, "table one one"]) -> Tensor:
-    return cholesky(kernel + penalty * torch.eye(kernel.shape[1], device=kernel.device))
+def _regularised_root(
+    kernel: Float[Tensor, "table row row"], penalty: Float[Tensor, "table one one"], counts: Counts | None = None
+) -> Tensor:
+    one = torch.eye(kernel.shape[1], device=kernel.device)
+    return cholesky(kernel + penalty * (one if counts is None else one / counts[0]))
 
 
-def _feature_weights(features: Features, y: Tensor) -> Float[Tensor, "table one feature"]:
+def _feature_weights(features: Features, y: Tensor, counts: Counts | None = None) -> Float[Tensor, "table one feature"]:
     """The root mean square gradient of a fit with respect to each feature, relative to the largest."""
     frequent = y.square().sum(1).argsort(descending=True)[:, None, :MAX_LABELS]
     y = y.gather(2, frequent.expand(-1, y.shape[1], -1))
@@ -150,7 +185,7 @@ def _feature_weights(features: Features, y: Tensor) -> Float[Tensor, "table one 
     for _ in range(ROUNDS):
         rows = features * (weight / (FIRST_BANDWIDTH * _median_distance(features * weight)))
         kernel = laplace_kernel(rows, rows)
-        dual_coef, _ = _solve(kernel, y, penalty)
+        dual_coef, _ = _solve(kernel, y, penalty, counts)
         sign = (subsample(GRADIENT_ROWS, rows)[:, :, None] - rows[:, None]).sign()
         gradient = (subsample(GRADIENT_ROWS, kernel)[:, :, None] * dual_coef.transpose(1, 2)[:, None]) @ sign
         size = weight * gradient.square().mean((1, 2))[:, None].sqrt()
@@ -158,7 +193,7 @@ def _feature_weights(features: Features, y: Tensor) -> Float[Tensor, "table one 
     return weight
 
 
-def _search(features: Features, y: Tensor, weights: list[Tensor]) -> tuple[Tensor, Tensor]:
+def _search(weights: list[Tensor], features: Features, y: Tensor, counts: Counts) -> tuple[Tensor, Tensor]:
     """The scale and the penalty with the least leave-one-out error, for each table."""
     tried = []
     for weight, bandwidth in product(weights, BANDWIDTHS):
@@ -166,7 +201,7 @@ def _search(features: Features, y: Tensor, weights: list[Tensor]) -> tuple[Tenso
         kernel = laplace_kernel(features * scale, features * scale)
         for value in PENALTIES:
             penalty = torch.full_like(y[:, :1, :1], value)
-            error = (y - _solve(kernel, y, penalty)[1]).square().mean((1, 2))
+            error = ((y - _solve(kernel, y, penalty, counts)[1]).square() * counts[..., None]).mean((1, 2))
             tried.append((error.nan_to_num(torch.inf), scale, penalty))
     errors, scales, penalties = (torch.stack(parts) for parts in zip(*tried, strict=True))
     best, tables = errors.argmin(0), torch.arange(len(y), device=y.device)

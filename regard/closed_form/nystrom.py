@@ -11,7 +11,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.closed_form.kernel_ridge import KernelRidge, laplace_kernel, normalised, select_kernel, subsample
+from regard.closed_form.copies import Copies
+from regard.closed_form.kernel_ridge import (
+    Counts,
+    KernelRidge,
+    for_all,
+    laplace_kernel,
+    normalised,
+    once,
+    select_kernel,
+    subsample,
+)
 from regard.closed_form.ridge import MIN_RESIDUAL, Features, Targets, cholesky
 
 LANDMARKS = 2048
@@ -22,32 +32,42 @@ JITTER = 1e-3  # added to the diagonal of the landmark kernel, as landmarks may 
 class NystromKernelRidge(KernelRidge):
     """`support` are the landmarks."""
 
-    context: Float[Tensor, "table context active"]  # all context rows, scaled
+    context: Float[Tensor, "table distinct active"]  # all context rows, scaled, each of their copies once
 
     @classmethod
-    def fit(cls, features: Features, labels: Targets) -> "NystromKernelRidge":
+    def fit(cls, features: Features, labels: Targets, copies: Copies | None = None) -> "NystromKernelRidge":
         intercept = labels.mean(1, keepdim=True)
-        y = labels - intercept
+        features, y, counts = once(features, labels - intercept, copies)
+        counts = features.new_ones(1, features.shape[1]) if counts is None else counts
         with torch.autocast(features.device.type, enabled=False):
-            active, scale, penalty = select_kernel(features, y)
+            active, scale, penalty = select_kernel(features, y, counts)
             context = features[..., active] * scale
             landmarks = subsample(LANDMARKS, context)
             mapped, root = _feature_map(context, landmarks)
-            gram = mapped @ mapped.transpose(1, 2) + penalty * torch.eye(len(mapped[0]), device=mapped.device)
-            inner = cholesky(gram)
-            coef = torch.cholesky_solve(mapped @ y, inner)
+            inner = cholesky(_gram(mapped, penalty, counts))
+            coef = torch.cholesky_solve(mapped * counts[:, None] @ y, inner)
             leverage = torch.linalg.solve_triangular(inner, mapped, upper=False).square().sum(1)
             residual = y - mapped.transpose(1, 2) @ coef
-            leave_one_out = y - residual / (1 - leverage).clamp(min=MIN_RESIDUAL)[..., None]
+            leave_one_out = y - residual / (1 - counts * leverage).clamp(min=MIN_RESIDUAL)[..., None]
             dual_coef = torch.linalg.solve_triangular(root.transpose(1, 2), coef, upper=True)
-        return cls(active, scale, landmarks, penalty, dual_coef, intercept, leave_one_out + intercept, context)
+        leave_one_out = for_all(leave_one_out, copies) + intercept
+        return cls(active, scale, landmarks, penalty, dual_coef, intercept, leave_one_out, context, copies=copies)
 
     def label_weights(self, features: Features) -> Float[Tensor, "table row context"]:
         mapped, root = _feature_map(self.context, self.support)
-        gram = mapped @ mapped.transpose(1, 2) + self.penalty * torch.eye(len(mapped[0]), device=mapped.device)
+        counts = mapped.new_ones(1, mapped.shape[2]) if self.copies is None else self.copies.counts[None]
+        gram = _gram(mapped, self.penalty, counts)
         kernel = laplace_kernel(features[..., self.active] * self.scale, self.support)
         query = torch.linalg.solve_triangular(root, kernel.transpose(1, 2), upper=False)
-        return normalised(torch.cholesky_solve(query, cholesky(gram)).transpose(1, 2) @ mapped)
+        weights = torch.cholesky_solve(query, cholesky(gram)).transpose(1, 2) @ mapped
+        return normalised(for_all(weights.transpose(1, 2), self.copies).transpose(1, 2))
+
+
+def _gram(
+    mapped: Float[Tensor, "table landmark context"], penalty: Float[Tensor, "table one one"], counts: Counts
+) -> Float[Tensor, "table landmark landmark"]:
+    one = torch.eye(mapped.shape[1], device=mapped.device)
+    return (mapped * counts[:, None]) @ mapped.transpose(1, 2) + penalty * one
 
 
 def _feature_map(

@@ -41,13 +41,14 @@ class Ridge:
     leave_one_out: Targets  # predictions for the context rows
 
     @classmethod
-    def fit(cls, features: Features, labels: Targets) -> "Ridge":
-        """Fit to the context rows."""
+    def fit(cls, features: Features, labels: Targets, copies: Float[Tensor, " row"] | None = None) -> "Ridge":
+        """Fit to the context rows; `copies` says how many of them are the same row, which is left out with all."""
         center, intercept = features.mean(1, keepdim=True), labels.mean(1, keepdim=True)
         x, y = features - center, labels - intercept
         with torch.autocast(x.device.type, enabled=False):
             gram, moment = x.transpose(1, 2) @ x, x.transpose(1, 2) @ y
-            solutions = [_solve(x, y, gram, moment, penalty) for penalty in PENALTIES]
+            times = x.new_ones(1) if copies is None else copies
+            solutions = [_solve(x, y, gram, moment, penalty, times) for penalty in PENALTIES]
         coef, leave_one_out = _best(solutions, y)
         return cls(coef, center, intercept, leave_one_out + intercept)
 
@@ -57,13 +58,15 @@ class Ridge:
             return ((features - self.center).double() @ self.coef.double() + self.intercept).to(features.dtype)
 
 
-def _solve(x: Features, y: Tensor, gram: Tensor, moment: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
+def _solve(
+    x: Features, y: Tensor, gram: Tensor, moment: Tensor, penalty: float, copies: Tensor
+) -> tuple[Tensor, Tensor]:
     """Coefficients and leave-one-out predictions."""
     root = cholesky(gram + penalty * torch.eye(x.shape[2], device=x.device))
     coef = torch.cholesky_solve(moment, root)
     whitened = torch.linalg.solve_triangular(root, x.transpose(1, 2), upper=False)
     leverage = whitened.square().sum(1) + 1 / x.shape[1]
-    return coef, y - (y - x @ coef) / (1 - leverage).clamp(min=MIN_RESIDUAL)[..., None]
+    return coef, y - (y - x @ coef) / (1 - copies * leverage).clamp(min=MIN_RESIDUAL)[..., None]
 
 
 def cholesky(matrix: Float[Tensor, "table side side"]) -> Float[Tensor, "table side side"]:

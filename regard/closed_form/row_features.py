@@ -13,6 +13,7 @@ from torch import Tensor
 
 from regard.closed_form.closed_forms import ClosedFormPredictions, ClosedForms
 from regard.closed_form.column_statistics import CellFeatures, ColumnStatistics, ContextLabels, Labels, Values
+from regard.closed_form.copies import Copies
 
 
 @dataclass(frozen=True)
@@ -23,20 +24,30 @@ class RowFeatures:
 
     @classmethod
     def of_table(
-        cls, values: Values, category: Bool[Tensor, "table column"], labels: ContextLabels, classes: int
+        cls,
+        values: Values,
+        category: Bool[Tensor, "table column"],
+        labels: ContextLabels,
+        classes: int,
+        copies: Copies | None = None,
     ) -> "RowFeatures":
         """Context rows, those with `labels`, and after them query rows; everything is fitted to the former."""
         context = labels.shape[1]
-        columns = ColumnStatistics.fit(values[:, :context], labels, category)
-        cells, means = columns.describe(values, labels)
-        closed_forms = ClosedForms.fit(columns, values[:, :context], cells[:, :context], labels, classes)
+        columns = ColumnStatistics.fit(values[:, :context], labels, category, copies)
+        cells, means = columns.describe(values, labels, None if copies is None else copies.of_each)
+        closed_forms = ClosedForms.fit(columns, values[:, :context], cells[:, :context], labels, classes, copies)
         queries = closed_forms.predict(values[:, context:], cells[:, context:])
         return cls(cells, means, torch.cat([closed_forms.leave_one_out, queries], 1))
 
     @classmethod
-    def of_context(cls, closed_forms: ClosedForms, values: Values, labels: Labels) -> "RowFeatures":
-        """The context rows of fitted closed forms, which leave out each row's own label."""
-        return cls(*closed_forms.columns.describe(values, labels), closed_forms.leave_one_out)
+    def of_context(
+        cls, closed_forms: ClosedForms, values: Values, labels: Labels, copies: Float[Tensor, " row"] | None = None
+    ) -> "RowFeatures":
+        """The context rows of fitted closed forms, which leave out each row's own label.
+
+        `copies` are those of each row among the rows that the closed forms were fitted to.
+        """
+        return cls(*closed_forms.columns.describe(values, labels, copies), closed_forms.leave_one_out)
 
     @classmethod
     def of_queries(cls, closed_forms: ClosedForms, values: Values) -> "RowFeatures":
@@ -63,8 +74,12 @@ class RowFeatures:
 
 
 def fit_closed_forms(
-    values: Values, category: Bool[Tensor, "table column"], labels: Labels, classes: int
+    values: Values,
+    category: Bool[Tensor, "table column"],
+    labels: Labels,
+    classes: int,
+    copies: Copies | None = None,
 ) -> ClosedForms:
     """The closed forms of a table of context rows."""
-    columns = ColumnStatistics.fit(values, labels, category)
-    return ClosedForms.fit(columns, values, columns.cell_features(values), labels, classes)
+    columns = ColumnStatistics.fit(values, labels, category, copies)
+    return ClosedForms.fit(columns, values, columns.cell_features(values), labels, classes, copies)

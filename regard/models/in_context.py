@@ -16,12 +16,13 @@ from torch import Tensor, nn
 
 from regard.closed_form.closed_forms import ClosedFormPredictions
 from regard.closed_form.column_statistics import CELL_FEATURES, RADII, Values
+from regard.closed_form.copies import Copies
 from regard.closed_form.row_features import RowFeatures
 from regard.core.errors import MANY, ConfigError, at_least, at_most
 from regard.core.shapes import Keys, States
 from regard.parts.attention import Attention, Full, ScalableSoftmax
 from regard.parts.cache import KVCache
-from regard.parts.column_pass import ColumnBins, ColumnPass
+from regard.parts.column_pass import ColumnBins, ColumnPass, RowCopies
 from regard.parts.experts import Feed
 from regard.parts.feed import SquaredReLU
 from regard.parts.init import init_weights
@@ -150,17 +151,20 @@ class InContextModel(nn.Module):
         target: Float[Tensor, "table context"],
         classes: int,
         column_codes: ColumnCodes,
+        source: Int[Tensor, " context"] | None = None,
     ) -> Float[Tensor, "table query prediction"]:
         """Predictions for the rows of `values` after those with a `target`, in one pass over all rows.
 
         They are class probabilities or, if `classes` is 0, the mean and the quantiles of a number, for targets whose
-        context rows have mean 0 and standard deviation 1.
+        context rows have mean 0 and standard deviation 1. Context rows with the same `source` are copies.
         """
         context = target.shape[1]
         labels = label_features(target, classes)
         with torch.no_grad():
-            features = RowFeatures.of_table(values, category, labels, classes)
-        x, _ = self._embed(features, column_codes, classes, labels)
+            same = Copies.of(source)
+            features = RowFeatures.of_table(values, category, labels, classes, same)
+            copies = None if same is None else same.of_each.expand(len(values), -1)
+        x, _ = self._embed(features, column_codes, classes, labels, copies=copies)
         queries = self.query_token.expand(x.shape[0], x.shape[1] - context, -1)
         x = x + torch.cat([self._label(labels, classes), queries], 1)
         x = torch.cat([self.thinking_rows.expand(x.shape[0], -1, -1), x], 1)
@@ -177,9 +181,10 @@ class InContextModel(nn.Module):
         labels: Float[Tensor, "table row label"],
         classes: int,
         column_codes: ColumnCodes,
+        copies: RowCopies | None = None,
     ) -> Context:
         """The context rows, encoded once for any number of calls of `predict`."""
-        x, column_bins = self._embed(features, column_codes, classes, labels)
+        x, column_bins = self._embed(features, column_codes, classes, labels, copies=copies)
         x = torch.cat([self.thinking_rows.expand(x.shape[0], -1, -1), x + self._label(labels, classes)], 1)
         cache = [KVCache(x.shape[1]) for _ in self.rows]
         for block, buffer in zip(self.rows, cache, strict=True):
@@ -205,21 +210,27 @@ class InContextModel(nn.Module):
         classes: int,
         labels: Tensor | None = None,
         column_bins: ColumnBins | None = None,
+        copies: RowCopies | None = None,
     ) -> tuple[States, ColumnBins | None]:
         """A state for every row, and the bins of the column pass.
 
-        `labels` are those of the first rows. The bins are fitted to these rows unless they are given.
+        `labels` and `copies` are those of the first rows. The bins are fitted to these rows unless they are given.
         """
         mean, count = features.label_means[..., :-1], features.label_means[..., -1:]
         means = torch.cat([self._embed_label(mean, classes), count], -1).flatten(3)
         similar = self.class_means(means) if classes else self.number_means(means)
         x = self.cell_features(features.cells) + similar + self.column_code(column_codes)[:, None]
-        x, column_bins = self._mix_cells(x, None if labels is None else self._embed_label(labels, classes), column_bins)
+        embedded = None if labels is None else self._embed_label(labels, classes)
+        x, column_bins = self._mix_cells(x, embedded, column_bins, copies)
         row = self.row(self.cells_norm(x).flatten(2))
         return row + self._embed_closed_forms(features.closed, classes), column_bins
 
     def _mix_cells(
-        self, cells: Float[Tensor, "table row column cell"], labels: Tensor | None, column_bins: ColumnBins | None
+        self,
+        cells: Float[Tensor, "table row column cell"],
+        labels: Tensor | None,
+        column_bins: ColumnBins | None,
+        copies: RowCopies | None,
     ) -> tuple[Float[Tensor, "table row summary cell"], ColumnBins | None]:
         """Summary tokens of each row, after attention between its cells."""
         tables, summaries = cells.shape[0], len(self.summary_tokens)
@@ -228,7 +239,7 @@ class InContextModel(nn.Module):
         for number, block in enumerate(self.cells, 1):
             x = _in_pieces(block, x, summaries if number == len(self.cells) else None)
             if self.column_pass is not None and number == 1:
-                x, column_bins = self.column_pass(x.unflatten(0, (tables, -1)), labels, column_bins)
+                x, column_bins = self.column_pass(x.unflatten(0, (tables, -1)), labels, column_bins, copies)
                 x = x.flatten(0, 1)
         return x.unflatten(0, (tables, -1)), column_bins
 

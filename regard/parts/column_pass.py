@@ -3,13 +3,15 @@
 A softmax assigns the state of each cell to a few bins, and a cell reads the mean label of its bins: attention between
 the rows of a column in linear time. Statistics of raw values do the same before any attention; after a first layer
 between the cells of a row, a state knows of other columns too, so the labels of combinations can be read. A context row
-does not see its own label. The pass starts as the identity: weights trained without it predict the same.
+does not see its own label, nor those of its copies. The pass starts as the identity: weights trained without it predict
+the same.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -24,6 +26,7 @@ MIN_STD = 1e-3  # of a state and of a label
 
 Cells = Float[Tensor, "table row place cell"]  # a place: a column, or a summary token of the row
 RowLabels = Float[Tensor, "table context label"]  # embedded
+RowCopies = Float[Tensor, "table context"]  # how many rows are copies of each, itself among them
 Assignment = Float[Tensor, "table place head row bin"]
 
 
@@ -73,17 +76,21 @@ class ColumnPassBlock(RepeatedBlock):
         nn.init.zeros_(self.out.weight)
 
     def forward(
-        self, cells: Cells, labels: RowLabels | None = None, fitted: ColumnBins | None = None
+        self,
+        cells: Cells,
+        labels: RowLabels | None = None,
+        fitted: ColumnBins | None = None,
+        copies: RowCopies | None = None,
     ) -> tuple[Cells, ColumnBins]:
         """The cells after the pass, and the bins, which are fitted to the first rows unless they are given.
 
-        `labels` are those of the first rows.
+        `labels` and `copies` are those of the first rows.
         """
         if fitted is None:
             assert labels is not None, "bins need labels"
             fitted = self._fit(cells[:, : labels.shape[1]], labels)
         bins = self._assign(cells, fitted.center, fitted.scale)
-        return cells + self.out(_read(bins, fitted, labels)), fitted
+        return cells + self.out(_read(bins, fitted, labels, copies)), fitted
 
     def _fit(self, cells: Cells, labels: RowLabels) -> ColumnBins:
         std, center = torch.std_mean(cells, 1, correction=0, keepdim=True)
@@ -106,13 +113,18 @@ class ColumnPassBlock(RepeatedBlock):
         return scores.softmax(-1).permute(0, 2, 3, 1, 4)
 
 
-def _read(bins: Assignment, fitted: ColumnBins, labels: RowLabels | None) -> Float[Tensor, "table row place read"]:
-    """By how much the mean label of a cell's bins, without its own row, differs from that of the table.
+def _read(
+    bins: Assignment, fitted: ColumnBins, labels: RowLabels | None, copies: RowCopies | None = None
+) -> Float[Tensor, "table row place read"]:
+    """By how much the mean label of a cell's bins, without its own row and its copies, differs from that of the table.
 
     Each bin has one more row, whose label is the mean.
     """
     rows, own = bins.shape[-2], 0 if labels is None else labels.shape[1]
     known = (torch.arange(rows, device=bins.device) < own).float()[:, None]
+    if labels is not None and copies is not None:
+        known = F.pad(copies, (0, rows - own))[:, None, None, :, None]
+        labels = labels * copies[..., None]
     weight = bins / (fitted.counts - known * bins + 1)
     read = weight @ fitted.sums + weight.sum(-1, keepdim=True) * fitted.label_mean - fitted.label_mean
     if labels is not None:

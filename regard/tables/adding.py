@@ -53,8 +53,9 @@ def encode_addition(estimator: Estimator, table: Any, y: Any) -> Addition:
     columns = extend_columns(estimator.columns_, frame, type(estimator).__name__)
     values = torch.from_numpy(columns.encode(frame).values)
     known = zip(estimator.tables_, targets, strict=True)
+    tables = [replace(table, values=values, target=target, source=None) for table, target in known]
     keys = as_keys(frame.reindex(columns=list(estimator.keys_)))
-    return Addition(columns, [replace(table, values=values, target=target) for table, target in known], keys)
+    return Addition(columns, tables, keys)
 
 
 def _encode_targets(estimator: Estimator, y: Any) -> list[Tensor]:

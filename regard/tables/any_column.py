@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from regard.core.errors import ConfigError
 from regard.tables.encode.columns import nearest
@@ -30,7 +31,10 @@ def retarget(estimator: NPTClassifier | NPTRegressor, column: str, table: Any = 
     if kinds[column] not in KINDS:
         raise ConfigError(f"target: {column!r} is a {kinds[column]}; a number or a category can be predicted")
     rows = _training_rows(estimator)
-    known = rows[column].notna().to_numpy()
+    known = np.flatnonzero(rows[column].notna())
+    copies = estimator.tables_[0].copies(torch.from_numpy(known))
+    counts = None if copies is None else copies.counts.numpy()
+    known = known if copies is None else known[copies.first.numpy()]
     features = [name for name in rows if name != column and (table is None or name in _filled(as_frame(table)))]
     if not features:
         raise ConfigError(f"target: the table has no filled column but {column!r} in common with the training rows")
@@ -43,9 +47,10 @@ def retarget(estimator: NPTClassifier | NPTRegressor, column: str, table: Any = 
         random_state=estimator.seed_,
         n_jobs=estimator.n_jobs,
     )
-    other.fit(rows.loc[known, features], rows.loc[known, column].infer_objects())
-    other.rows_ = estimator.rows_[known.nonzero()[0]]
-    other.keys_ = estimator.keys_[known].reset_index(drop=True)
+    other.fit(rows.loc[known, features], rows.loc[known, column].infer_objects(), counts)
+    places = known[other.rows_.numpy()]
+    other.rows_ = estimator.rows_[torch.from_numpy(places)]
+    other.keys_ = estimator.keys_.iloc[places].reset_index(drop=True)
     return other
 
 

@@ -73,7 +73,8 @@ def find_drift(estimator: Estimator, table: Any) -> Drift:
         raise ConfigError(f"drift: needs at least {MIN_ROWS} rows to compare, not {len(frame)}")
     frame = frame.iloc[_sample(len(frame), estimator.seed_)]
     columns = extend_columns(estimator.columns_, frame, type(estimator).__name__)
-    known = estimator.tables_[0].values
+    copies = estimator.tables_[0].copies()  # a row with a weight is one of the rows to compare
+    known = estimator.tables_[0].values if copies is None else estimator.tables_[0].values[copies.first]
     before = columns.decode(known[_sample(len(known), estimator.seed_)].numpy())
     after = columns.decode(columns.encode(frame).values)
     new_by_nature = identifiers(estimator.columns_, known.numpy())

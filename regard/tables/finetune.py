@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
+from regard.closed_form import Copies
 from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.data.tables.batch import TableBatch, TableGroups
 from regard.models.in_context import COLUMN_CODE, InContextModel
-from regard.tables.encode.table import EncodedTable
+from regard.tables.encode.table import EncodedTable, join
 from regard.tables.encode.target import TargetTransform
 from regard.tables.ensemble import MAX_COLUMNS, draw_member
 from regard.tables.network.in_context_loss import InContextObjective
@@ -42,16 +43,28 @@ class RandomSplits:
         rows = torch.randperm(count, generator=generator)[:most]
         share = 0.5 + 0.4 * torch.rand((), generator=generator).item()
         context = min(len(rows) - 1, max(1, int(len(rows) * share)))
+        if self.table.source is not None:
+            rows, context = _keep_copies_together(rows, context, self.table.source)
         return TableGroups([_as_batch(self.table.take(rows), context, generator)])
 
     def once(self) -> Iterator[Batch]:
         assert self.held_out is not None
         generator = torch.Generator().manual_seed(seed_for("held out", self.seed))
         context = self.table.take(draw_member(self.table, 0, self.seed).context_rows)
-        values = torch.cat([context.values, self.held_out.values])
-        target = torch.cat([context.target, self.held_out.target])
-        joined = EncodedTable(values, context.category, target, context.classes)
-        yield TableGroups([_as_batch(joined, len(context.target), generator)])
+        yield TableGroups([_as_batch(join([context, self.held_out]), len(context.target), generator)])
+
+
+def _keep_copies_together(rows: Tensor, context: int, source: Tensor) -> tuple[Tensor, int]:
+    """The rows with copies beside each other, and about as many context rows, so that no query row has a copy there."""
+    copies = Copies.of(source[rows])
+    if copies is None:
+        return rows, context
+    order = copies.first[copies.group].argsort(stable=True)  # by where the first copy was drawn
+    group = copies.group[order]
+    starts = (group[1:] != group[:-1]).nonzero()[:, 0] + 1
+    if len(starts):
+        context = int(starts[(starts - context).abs().argmin()])
+    return rows[order], context
 
 
 def _as_batch(table: EncodedTable, context: int, generator: Generator) -> TableBatch:
@@ -65,6 +78,7 @@ def _as_batch(table: EncodedTable, context: int, generator: Generator) -> TableB
         context=context,
         classes=table.classes,
         column_codes=column_codes,
+        source=None if table.source is None else table.source[:context],
     )
 
 

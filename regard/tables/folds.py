@@ -44,7 +44,20 @@ def hold_out(table: EncodedTable, count: int, seed: int) -> tuple[EncodedTable, 
     Equal rows stay together, and only one of them is held out: a row that occurs a thousand times would decide alone.
     The most frequent rows are never held out, because the rest would no longer be like the table. If that leaves too
     few, as where all columns have few categories, whole groups of rows are held out; if these are too few, none.
+
+    Copies that a weight has made are counted and held out as one row, and all of them are kept: the weight is meant.
     """
+    copies = table.copies()
+    if copies is None:
+        rest, held = _hold_out(table, count, seed)
+        return table.take(rest), table.take(held)
+    distinct = table.take(copies.first)
+    parts = _hold_out(distinct, max(1, count * len(copies.first) // len(copies.group)), seed)
+    rest, held = (torch.isin(copies.group, rows).nonzero()[:, 0] for rows in parts)
+    return table.take(rest), table.take(held)
+
+
+def _hold_out(table: EncodedTable, count: int, seed: int) -> tuple[Int[Tensor, " rest"], Int[Tensor, " held"]]:
     generator = torch.Generator().manual_seed(seed_for("hold out", seed))
     factors = torch.randn(table.values.shape[1] + 1, dtype=torch.double, generator=generator)
     sums = _weighted_sums(table, factors, table.target.double() * factors[-1])
@@ -56,12 +69,12 @@ def hold_out(table: EncodedTable, count: int, seed: int) -> tuple[EncodedTable, 
         return _hold_out_cells(table, count, _weighted_sums(table, factors, torch.zeros_like(sums)), generator)
     rows = torch.arange(len(same))
     first = torch.full((len(distinct),), len(same)).scatter_reduce(0, same, rows, "amin")
-    return table.take(rows[~held[same]]), table.take(first[held].sort().values)
+    return rows[~held[same]], first[held].sort().values
 
 
 def _hold_out_cells(
     table: EncodedTable, count: int, sums: Float[Tensor, " row"], generator: torch.Generator
-) -> tuple[EncodedTable, EncodedTable]:
+) -> tuple[Int[Tensor, " rest"], Int[Tensor, " held"]]:
     """All rows with some combinations of cells, whatever their targets; `sums` tell combinations apart.
 
     If the rows with one target of such a combination were held out by themselves, the others would say that it never
@@ -76,7 +89,7 @@ def _hold_out_cells(
         held[:] = False
     rows = held[same].nonzero()[:, 0]
     some = rows[torch.randperm(len(rows), generator=generator)[:count]].sort().values
-    return table.take((~held[same]).nonzero()[:, 0]), table.take(some)
+    return (~held[same]).nonzero()[:, 0], some
 
 
 def _weighted_sums(

@@ -50,7 +50,9 @@ def auto_large(
     if len(held_out.target) < 2 * MIN_HELD_OUT:
         return None
     # Rows that stop the training of a predictor would flatter it in the comparison with others, so other rows decide.
-    stops, decides = (held_out.take(torch.arange(half, len(held_out.target), 2)) for half in range(2))
+    copies = held_out.copies()
+    turn = torch.arange(len(held_out.target)) if copies is None else copies.group
+    stops, decides = (held_out.take((turn % 2 == half).nonzero()[:, 0]) for half in range(2))
     report("in context")
     candidates = [_in_context(model, table, rest, decides, members, seed, seconds)]
     if trees:

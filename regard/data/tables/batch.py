@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 
@@ -15,6 +15,7 @@ class TableBatch:
     context: int  # number of context rows, which come first
     classes: int  # 0: regression, with mean 0 and standard deviation 1 over the context rows
     column_codes: Float[Tensor, "table column code"]  # random codes that distinguish columns
+    source: Int[Tensor, " context"] | None = None  # context rows with the same one are copies of each other
 
     @property
     def tables(self) -> int:
@@ -26,7 +27,8 @@ class TableBatch:
 
     def to(self, device: str) -> "TableBatch":
         moved = {name: getattr(self, name).to(device) for name in ("values", "category", "target", "column_codes")}
-        return replace(self, **moved)
+        source = None if self.source is None else self.source.to(device)
+        return replace(self, **moved, source=source)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from regard.core.errors import UserError
 from regard.tables.distillation.soft_labels import Labelled
+from regard.tables.encode.table import join_sources
 from regard.tables.network.in_context_loss import smooth_probabilities
 
 MIN_SCALE = 1e-6  # relative to the standard deviation of the target
@@ -58,19 +59,22 @@ class Lesson:
     category: Tensor  # which cells are codes of levels
     targets: Float[Tensor, "row output"]
     classes: int
+    source: Tensor | None = None  # rows with the same one are copies, made by weights
 
     @classmethod
     def of(cls, labelled: Labelled) -> "Lesson":
         table, prediction = labelled.table, labelled.prediction
         if table.classes:
-            return cls(table.values, table.category, prediction / prediction.sum(1, keepdim=True), table.classes)
+            shares = prediction / prediction.sum(1, keepdim=True)
+            return cls(table.values, table.category, shares, table.classes, table.source)
         location, scale = prediction[:, :1].double(), _scale(prediction)
-        return cls(table.values, table.category, torch.cat([location, scale.log()], 1), 0)
+        return cls(table.values, table.category, torch.cat([location, scale.log()], 1), 0, table.source)
 
     def join(self, other: "Lesson") -> "Lesson":
         """The rows of both."""
         values, targets = torch.cat([self.values, other.values]), torch.cat([self.targets, other.targets])
-        return replace(self, values=values, targets=targets)
+        source = join_sources([(each.source, len(each)) for each in (self, other)])
+        return replace(self, values=values, targets=targets, source=source)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -63,7 +63,7 @@ def grow_student(lesson: Lesson, held_out: Lesson, seed: int) -> tuple[TreeStude
 
 def _grow(lesson: Lesson, seed: int, held_out: Lesson, rounds: list[int] | None) -> tuple[TreeStudent, list[int]]:
     """Trees with given numbers of rounds, or with those that are best on the held-out rows."""
-    table = EncodedTable(lesson.values, lesson.category, _level_target(lesson), 0)
+    table = EncodedTable(lesson.values, lesson.category, _level_target(lesson), 0, lesson.source)
     levels = LevelMeans.fit(table)
     cells, others = fill_empty_columns(levels.cross_fit(table, seed)), levels.encode(held_out.values)
     grown: list[tuple[Trees, int]] = []

@@ -21,7 +21,7 @@ from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
 from regard.tables.encode.keys import split_keys
 from regard.tables.encode.sample_weight import repeat_rows
-from regard.tables.encode.table import EncodedTable
+from regard.tables.encode.table import EncodedTable, source_of
 from regard.tables.encode.target import target_names
 from regard.tables.encode.text_scores import score_targets
 from regard.tables.estimators.known_rows import KnownRows
@@ -96,7 +96,10 @@ class TableEstimator(MixedColumns):
         name_features(self, self.columns_)
         self.target_names_ = target_names(y, len(targets))
         values, category = torch.from_numpy(cells.values)[self.rows_], torch.from_numpy(cells.category)
-        self.tables_ = [EncodedTable(values, category, target[self.rows_], classes) for target, classes in targets]
+        source = source_of(self.rows_)
+        self.tables_ = [
+            EncodedTable(values, category, target[self.rows_], classes, source) for target, classes in targets
+        ]
         more = None if unlabelled is None else self._encode(unlabelled)
         with threads(self.n_jobs), torch.random.fork_rng(devices=[]):  # leave the caller's random state alone
             model = None if self.mode == "scratch" else pretrained_model(self.weights)

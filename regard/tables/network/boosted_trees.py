@@ -180,14 +180,18 @@ def grow_trees(
 
     began = time.monotonic()
     levels = LevelMeans.fit(table)
-    cells, target = fill_empty_columns(levels.cross_fit(table, seed)).numpy(), table.target.numpy()
+    cells, target, weight = fill_empty_columns(levels.cross_fit(table, seed)).numpy(), table.target.numpy(), None
+    copies = table.copies()
+    if copies is not None:  # one row with a weight: a leaf must have so many rows, not so many copies
+        first, weight = copies.first.numpy(), copies.counts.numpy()
+        cells, target = cells[first], target[first]
     kind = HistGradientBoostingClassifier if table.classes else HistGradientBoostingRegressor
     model = kind(learning_rate=LEARNING_RATE, early_stopping=False, warm_start=True, random_state=seed, max_iter=ROUNDS)
     best, rounds, waited = float("inf"), 0, 0
     while waited < PATIENCE and model.max_iter <= MAX_ROUNDS:
         # More threads than torch may use would wait for each other, several times in each tree.
         with threadpool_limits(torch.get_num_threads(), user_api="openmp"):
-            model.fit(cells, target)
+            model.fit(cells, target, weight)
         trees = trees_of(model, model.max_iter, table.classes)
         predictor = BoostedTreesPredictor(trees, levels, torch.zeros(QUANTILES), table)
         loss = held_out_loss(predictor.predict(held_out.values), held_out)

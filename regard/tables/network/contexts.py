@@ -143,9 +143,10 @@ class Contexts:
 
     @torch.inference_mode()
     def _local(self, member: Member, rows: Tensor) -> list[TableContext]:
+        member = replace(member, statistics_rows=rows)
         closed_forms = self._fit(member, rows)
         features = self._describe(member, rows, closed_forms)
-        return self._encode([Unread(replace(member, statistics_rows=rows), rows, closed_forms, None, features)])
+        return self._encode([Unread(member, rows, closed_forms, None, features)])
 
     @torch.inference_mode()
     def _encode(self, contexts: Sequence["Unread"]) -> list[TableContext]:
@@ -155,6 +156,7 @@ class Contexts:
             torch.cat([self._labels(each.member, each.rows) for each in contexts]),
             self.table.classes,
             torch.cat([each.member.column_codes for each in contexts]),
+            self._copies([each.rows for each in contexts]),
         )
         return [
             TableContext(
@@ -171,12 +173,24 @@ class Contexts:
     def _fit(self, member: Member, rows: Tensor) -> ClosedForms:
         category = self.table.category[member.columns][None]
         values = member.select(self.table.values[rows])
-        return fit_closed_forms(values, category, self._labels(member, rows), self.table.classes)
+        labels, copies = self._labels(member, rows), self.table.copies(rows)
+        return fit_closed_forms(values, category, labels, self.table.classes, copies)
 
     @torch.inference_mode()
     def _describe(self, member: Member, rows: Tensor, closed_forms: ClosedForms) -> RowFeatures:
-        values = member.select(self.table.values[rows])
-        return RowFeatures.of_context(closed_forms, values, self._labels(member, rows))
+        values, copies = member.select(self.table.values[rows]), self.table.copies(member.statistics_rows)
+        # Those that the closed forms were fitted to, of which a large table has more than context rows.
+        places = torch.searchsorted(member.statistics_rows, rows)
+        times = None if copies is None else copies.of_each[places]
+        return RowFeatures.of_context(closed_forms, values, self._labels(member, rows), times)
+
+    def _copies(self, contexts: Sequence[Tensor]) -> Float[Tensor, "table context"] | None:
+        """How many copies of each context row are in its context."""
+        if self.table.source is None:
+            return None
+        copies = [self.table.copies(rows) for rows in contexts]
+        pairs = zip(contexts, copies, strict=True)
+        return torch.stack([torch.ones(len(rows)) if one is None else one.of_each for rows, one in pairs])
 
     def _labels(self, member: Member, rows: Tensor) -> Float[Tensor, "one row label"]:
         return label_features(member.encode_target(self.table.target[rows]), self.table.classes)

@@ -36,7 +36,7 @@ def in_context_loss(model: nn.Module, batch: Iterable[TableBatch], squared_error
 def query_losses(model: nn.Module, group: TableBatch, squared_error: float) -> Float[Tensor, "table query"]:
     """The loss of every query row; NaN where its target is unknown."""
     context, query = group.target[:, : group.context], group.target[:, group.context :]
-    prediction = model(group.values, group.category, context, group.classes, group.column_codes)
+    prediction = model(group.values, group.category, context, group.classes, group.column_codes, group.source)
     if group.classes:
         probability = prediction.gather(-1, query.nan_to_num(0.0).long()[..., None])[..., 0]
         return torch.where(query.isnan(), torch.nan, -smooth_probabilities(probability, group.classes).log())

@@ -1,8 +1,8 @@
 """Learned keys: an encoder trained on one table, so that rows with like targets are near each other (see `models/nca`).
 
-In training the rows of a batch attend to each other, never to themselves. At prediction all rows of the table are keys,
-also those that were held out to choose the weights. The weights of attention are the weights of the labels, so they say
-which rows decided; of a numeric target they give the whole distribution.
+In training the rows of a batch attend to each other, never to themselves or their copies. At prediction all rows of
+the table are keys, also those that were held out to choose the weights. The weights of attention are the weights of the
+labels, so they say which rows decided; of a numeric target they give the whole distribution.
 """
 
 import time
@@ -120,6 +120,7 @@ class KeyBatch(TensorBatch):
     numbers: Float[Tensor, "row number input"]
     codes: Int[Tensor, "row category"]
     labels: Float[Tensor, "row label"]
+    source: Int[Tensor, " row"]  # of rows that are queries and keys: those with the same one are copies
     keys: int = 0  # of the last rows; 0: all rows are queries and keys
 
     @property
@@ -144,7 +145,7 @@ class LearnedKeysObjective:
         if batch.keys:
             predicted = model(rows[:queries], rows[queries:], batch.labels[queries:])
         else:
-            others = ~torch.eye(queries, dtype=torch.bool, device=rows.device)
+            others = batch.source[:, None] != batch.source
             predicted = model(rows, rows, batch.labels, MaskTensor(others[None]))
         labels = batch.labels[:queries]
         if self.classes:
@@ -173,6 +174,7 @@ class KeyBatches:
     labels: Float[Tensor, "row label"]
     held_out_values: Float[Tensor, "held column"]
     held_out_labels: Float[Tensor, "held label"]
+    source: Int[Tensor, " row"]
     seed: int
     fixed_shape = True
 
@@ -184,18 +186,18 @@ class KeyBatches:
         epoch, place = divmod(step, self.steps_per_epoch)
         order = _order(len(self.values), seed_for("keys", self.seed, epoch))
         chosen = order[place :: self.steps_per_epoch][:BATCH_ROWS]
-        return self._batch(self.values[chosen], self.labels[chosen])
+        return self._batch(self.values[chosen], self.labels[chosen], self.source[chosen])
 
     def once(self) -> Iterator[KeyBatch]:
         keys = _sample(len(self.values), MAX_EVALUATION_KEYS, self.seed)
         some = _sample(len(self.held_out_values), MAX_HELD_OUT_ROWS, self.seed)
         values = torch.cat([self.held_out_values[some], self.values[keys]])
         labels = torch.cat([self.held_out_labels[some], self.labels[keys]])
-        yield replace(self._batch(values, labels), keys=len(keys))
+        yield replace(self._batch(values, labels, torch.arange(len(values))), keys=len(keys))
 
-    def _batch(self, values: Tensor, labels: Tensor) -> KeyBatch:
+    def _batch(self, values: Tensor, labels: Tensor, source: Tensor) -> KeyBatch:
         rows = self.encode(values)
-        return KeyBatch(rows.numbers, rows.codes, labels)
+        return KeyBatch(rows.numbers, rows.codes, labels, source)
 
 
 def train_learned_keys(table: EncodedTable, held_out: EncodedTable, seconds: float, seed: int) -> NCAModel:
@@ -208,7 +210,8 @@ def train_learned_keys(table: EncodedTable, held_out: EncodedTable, seconds: flo
     if not table.classes:
         model.label_std.copy_(_std(table))
     labels, others = _labels(table, table), _labels(held_out, table)
-    batches = KeyBatches(model.encode, table.values, labels, held_out.values, others, seed)
+    source = torch.arange(len(table.values)) if table.source is None else table.source
+    batches = KeyBatches(model.encode, table.values, labels, held_out.values, others, source, seed)
     objective = LearnedKeysObjective(table.classes)
     every = _steps_between_evaluations(model, objective, batches, seconds - (time.monotonic() - began))
     training = Training(

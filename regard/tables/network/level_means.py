@@ -42,16 +42,19 @@ class LevelMeans:
         """The training rows, where a level is rare with means of other folds: its own target would be given away.
 
         A frequent level has the mean of all its rows. Its means of folds would differ by little, but that little is the
-        targets that they leave out, and trees find it.
+        targets that they leave out, and trees find it. Copies are in one fold, and count once for what is frequent.
         """
         cells = self.encode(table.values)
         if not self.category.any():
             return cells
         codes, target = table.values[:, table.category], _target(table)
         level, _ = _levels(codes, self.first)
-        frequent = torch.bincount(level.flatten(), minlength=len(self.means) + 1)[:-1] >= FREQUENT
+        copies = table.copies()
+        distinct = level if copies is None else level[copies.first]
+        frequent = torch.bincount(distinct.flatten(), minlength=len(self.means) + 1)[:-1] >= FREQUENT
         generator = torch.Generator().manual_seed(seed_for("level means", seed))
-        fold = torch.randint(0, FOLDS, (len(codes),), generator=generator)
+        fold = torch.randint(0, FOLDS, (len(distinct),), generator=generator)
+        fold = fold if copies is None else fold[copies.group]
         for number in range(FOLDS):
             rest, chosen = (fold != number), (fold == number).nonzero()[:, 0]
             means = torch.where(frequent, self.means, _means(codes[rest], self.first, target[rest]))

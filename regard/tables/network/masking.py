@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from regard.closed_form import Copies
 from regard.core.batches import Batch
 from regard.core.machine import seed_for
 from regard.tables.encode.table import EncodedTable
@@ -69,6 +70,7 @@ class MaskedBatches:
     seed: int
     held_out: Bool[Tensor, " row"]  # rows whose target is never a training target
     batch_rows: int
+    source: Int[Tensor, " row"] | None = None  # rows with the same one are copies, and have the same cells masked
     fixed_shape = False
     steps_per_epoch = 1000
 
@@ -79,9 +81,10 @@ class MaskedBatches:
         known = ~cells.isnan()
         rate = torch.full((cells.shape[2],), self.masking.features)
         rate[-1] = self.masking.target
-        predicted = (torch.rand(cells.shape, generator=generator) < rate) & known
+        same = self._first_copies(rows)
+        predicted = (torch.rand(cells.shape, generator=generator)[:, same] < rate) & known
         predicted[..., -1] &= ~self.held_out[rows]
-        swapped = (torch.rand(cells.shape, generator=generator) < RANDOM_CELLS) & predicted
+        swapped = (torch.rand(cells.shape, generator=generator)[:, same] < RANDOM_CELLS) & predicted
         swapped[..., -1] = False
         truth = cells.nan_to_num(0.0)
         visible = torch.where(swapped, truth.roll(1, 1), truth)
@@ -89,6 +92,11 @@ class MaskedBatches:
         if not self.masking.features:
             features = 0.0
         return CellBatch(visible, (predicted & ~swapped) | ~known, predicted, truth, features)
+
+    def _first_copies(self, rows: Int[Tensor, " drawn"]) -> Int[Tensor, " drawn"]:
+        """For each of these rows the place of its first copy among them."""
+        copies = None if self.source is None else Copies.of(self.source[rows])
+        return torch.arange(len(rows)) if copies is None else copies.first[copies.group]
 
     def once(self) -> Iterator[Batch]:
         yield self.batch(-1)

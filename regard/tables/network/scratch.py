@@ -114,7 +114,8 @@ def train_from_scratch(
     torch.manual_seed(seed_for("own", seed))
     config = NPT(categories=standardised.categories, between=settings.between, width=64, layers=4, heads=4, dropout=0.1)
     model = config.build()
-    batches = MaskedBatches(standardised, settings.masking, 1, seed, held_out, MIN_BATCH_ROWS)
+    source = _source(table, len(standardised.cells))
+    batches = MaskedBatches(standardised, settings.masking, 1, seed, held_out, MIN_BATCH_ROWS, source)
     batches = _fit_to_time(model, batches, seconds)
     training = Training(
         steps=batches.steps,
@@ -165,11 +166,21 @@ def _seconds_per_step(model: NPTModel, batches: MaskedBatches) -> float:
 def _held_out(table: EncodedTable, rows: int, seed: int) -> Bool[Tensor, " row"]:
     """Rows for conformal residuals: some, if the target is numeric and there are enough rows."""
     held_out = torch.zeros(rows, dtype=torch.bool)
-    labelled = len(table.target)
+    copies = table.copies()
+    labelled = len(table.target) if copies is None else len(copies.first)
     if not table.classes and labelled >= MIN_ROWS_TO_HOLD_OUT:
         order = torch.randperm(labelled, generator=torch.Generator().manual_seed(seed_for("spared", seed)))
-        held_out[order[: min(MAX_HELD_OUT, round(HELD_OUT * labelled))]] = True
+        chosen = order[: min(MAX_HELD_OUT, round(HELD_OUT * labelled))]
+        held_out[chosen if copies is None else torch.isin(copies.group, chosen).nonzero()[:, 0]] = True
     return held_out
+
+
+def _source(table: EncodedTable, rows: int) -> Int[Tensor, " row"] | None:
+    """That of the table; rows without a target, which stand after the others, are copies of none."""
+    if table.source is None:
+        return None
+    free = int(table.source.max()) + 1
+    return torch.cat([table.source, torch.arange(free, free + rows - len(table.source))])
 
 
 def _residuals(

@@ -14,7 +14,7 @@ from regard.store import COLUMNS, CONFIG, KEYS, TABLE, WEIGHTS, read_config
 from regard.tables.encode.cells import LARGEST
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.keys import IGNORE
-from regard.tables.encode.table import EncodedTable
+from regard.tables.encode.table import EncodedTable, source_of
 from regard.tables.estimators.base import Mode
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.imputer import NPTImputer
@@ -114,12 +114,13 @@ def _load_estimator(estimator: Estimator, config: Section, columns: Columns, tab
     if category.tolist() != columns.is_category:
         raise table.error("category", f"does not match the kinds of {COLUMNS}")
     estimator.rows_ = table.integers("rows", (len(values),), ROW_LIMIT)
+    source = source_of(estimator.rows_)
     classifies = isinstance(estimator, NPTClassifier)
     targets = [read_target(one, classifies) for one in config.sections("targets", 1, MAX_TARGETS)]
     estimator.multi_output_ = len(targets) > 1
     estimator.target_names_ = [name for name, _ in targets]
     estimator.tables_ = [
-        EncodedTable(values, category, _read_codes(table, number, len(values), len(labels)), len(labels))
+        EncodedTable(values, category, _read_codes(table, number, len(values), len(labels)), len(labels), source)
         for number, (_, labels) in enumerate(targets)
     ]
     if isinstance(estimator, NPTClassifier):
