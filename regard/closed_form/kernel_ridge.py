@@ -107,7 +107,11 @@ class KernelRidge:
         return normalised(for_all(shared, self.copies).transpose(1, 2))
 
 
-def once(features: Features, y: Tensor, copies: Copies | None) -> tuple[Features, Tensor, Counts | None]:
+def once(
+    features: Features, y: Targets, copies: Copies | None
+) -> tuple[
+    Float[Tensor, "table distinct feature"], Float[Tensor, "table distinct label"], Float[Tensor, "one distinct"] | None
+]:
     """One of the copies of each row, and how many there are."""
     if copies is None:
         return features, y, None

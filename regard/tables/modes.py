@@ -46,7 +46,7 @@ def _held_out(model: InContextModel, table: EncodedTable, seed: int) -> Iterator
     some = torch.linspace(0, count - 1, min(count, SHORT_CONTEXT)).round().long()
     left = 1 if table.classes else ENOUGH
     for rest, held_out in split_folds(table.take(some), MAX_FOLDS, seed, MAX_HELD_OUT):
-        if left > 0 and len(held_out.target) >= MIN_HELD_OUT:
+        if left > 0 and len(held_out.target) >= MIN_HELD_OUT and len(rest.target):  # not all rows are equal
             yield InContextPredictor(model, rest, Members(TRIAL_MEMBERS), seed).predict(held_out.values), held_out
             left -= len(held_out.target)
 

@@ -65,3 +65,23 @@ def test_a_cell_reads_the_mean_label_of_its_bins_without_its_own():
     torch.testing.assert_close(block(cells[:, 6:], None, fitted)[0], after[:, 6:], rtol=1e-4, atol=1e-5)
     with pytest.raises(ConfigError, match="bins"):
         ColumnPass(bins=1)
+
+
+def test_a_cell_does_not_read_the_labels_of_copies_of_its_row():
+    torch.manual_seed(0)
+    block = ColumnPass(bins=3, heads=2).build(8, 4)
+    group = torch.tensor([0, 1, 2, 0, 0, 3, 2])
+    cells = torch.randn(2, 4, 5, 8)[:, group]
+    cells, labels = torch.cat([cells, torch.randn(2, 1, 5, 8)], 1), torch.randn(2, 4, 4)[:, group]
+    copies = torch.bincount(group)[group].float().expand(2, -1)
+    _, fitted = block(cells, labels, None, copies)
+    bins = block._assign(cells, fitted.center, fitted.scale)
+    read = _read(bins, fitted, labels, copies).unflatten(-1, (2, 4))
+    overall = labels[1].mean(0)
+    for row in range(8):
+        others = [other for other in range(7) if row == 7 or group[other] != group[row]]
+        share = bins[1, 3, 0]
+        mean = (share[others].T @ labels[1, others] + overall) / (share[others].sum(0)[:, None] + 1)
+        expected = GAIN * (share[row] @ mean - overall) / fitted.label_scale[1].squeeze()
+        torch.testing.assert_close(read[1, row, 3, 0], expected, rtol=1e-4, atol=1e-5)
+    assert torch.equal(_read(bins, fitted, labels, torch.ones(2, 7)), _read(bins, fitted, labels))
