@@ -7,7 +7,8 @@ from sklearn.linear_model import Ridge as SklearnRidge
 
 from regard.closed_form import ColumnStatistics, Copies, RowFeatures, fit_closed_forms, kernel_ridge, nystrom, ridge
 from regard.closed_form.column_statistics import RADII
-from regard.closed_form.kernel_ridge import KernelRidge, laplace_kernel
+from regard.closed_form.kernel_ridge import KernelRidge
+from regard.closed_form.kernels import Laplace
 from regard.closed_form.nystrom import JITTER, NystromKernelRidge
 from regard.closed_form.ridge import Ridge
 
@@ -53,10 +54,13 @@ def fixed_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def select(features: torch.Tensor, *_: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         scale = features.new_ones(1, 1, features.shape[2])
-        return torch.arange(features.shape[2]), scale, features.new_full((1, 1, 1), PENALTY)
+        return [LAPLACE], torch.arange(features.shape[2]), scale, features.new_full((1, 1, 1), PENALTY)
 
     for module in (kernel_ridge, nystrom):
         monkeypatch.setattr(module, "select_kernel", select)
+
+
+LAPLACE = Laplace()
 
 
 def without(kernel: np.ndarray, y: np.ndarray, row: int) -> np.ndarray:
@@ -70,7 +74,7 @@ def test_kernel_ridge_leaves_all_copies_out(monkeypatch: pytest.MonkeyPatch):
     fixed_kernel(monkeypatch)
     x, y, copies = some_rows()
     model = KernelRidge.fit(x, y, copies)
-    kernel = laplace_kernel(x, x)[0].numpy()
+    kernel = LAPLACE.matrix(x, x)[0].numpy()
     inverse = np.linalg.inv(kernel + PENALTY * np.eye(20))
     times, centred = copies.of_each.double().numpy()[:, None], y[0].numpy() - y[0].numpy().mean(0)
     # The same in terms of the rows as they are repeated; it loses digits where the penalty is small.
@@ -89,14 +93,14 @@ def test_nystrom_leaves_all_copies_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(nystrom, "LANDMARKS", 7)
     x, y, copies = some_rows()
     model = NystromKernelRidge.fit(x, y, copies)
-    inner = laplace_kernel(model.support, model.support)[0].numpy() + JITTER * np.eye(7)
-    to_landmarks = laplace_kernel(x, model.support)[0].numpy()
+    inner = LAPLACE.matrix(model.support, model.support)[0].numpy() + JITTER * np.eye(7)
+    to_landmarks = LAPLACE.matrix(x, model.support)[0].numpy()
     kernel = to_landmarks @ np.linalg.solve(inner, to_landmarks.T)
     for row in range(20):
         np.testing.assert_allclose(model.leave_one_out[0, row], without(kernel, y[0].numpy(), row), atol=1e-5)
     query = torch.randn(1, 6, 3, generator=torch.Generator().manual_seed(1), dtype=torch.double)
     weights = np.abs(
-        laplace_kernel(query, model.support)[0].numpy()
+        LAPLACE.matrix(query, model.support)[0].numpy()
         @ np.linalg.solve(inner, to_landmarks.T)
         @ np.linalg.inv(kernel + PENALTY * np.eye(20))
     )
