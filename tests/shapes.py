@@ -6,7 +6,7 @@ tests of small models: the sizes that words stand for are copied before each loo
 
 import threading
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from types import GenericAlias, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -92,7 +92,7 @@ def quick(annotation: Any) -> Any:
         return _shape(annotation)
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        return Union[tuple(map(quick, parts))]
+        return Union[tuple(map(quick, parts))]  # noqa: UP007  # as many as there are
     if type(annotation) is GenericAlias and any(True for _ in shapes_of(annotation)):
         return GenericAlias(origin, tuple(map(quick, parts)))  # type: ignore[arg-type]
     return annotation
@@ -106,7 +106,7 @@ def shapes_of(annotation: Any) -> Iterator[type[AbstractArray]]:
         yield from shapes_of(part)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _shape(slow: type[AbstractArray]) -> type:
     """Itself where its text holds more than names, numbers, stars and dots."""
     words: list[str | int | None] = []
