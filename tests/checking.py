@@ -2,22 +2,25 @@
 
 jaxtyping's own decorator matches every call with its signature and checks its arguments twice, which makes small models
 four times slower. Here the same is checked once: beartype looks at each argument and at the answer, in a scope of its
-own for the sizes that the words of a shape stand for.
+own for the sizes that the words of a shape stand for. Most shapes are `tests.shapes`, which are quick; a function with
+one that is not, such as a sum of sizes, is checked by jaxtyping's.
 """
 
 import ast
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import wraps
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, SimpleNamespace
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import torch
 from beartype import BeartypeConf, FrozenDict, beartype
-from jaxtyping import AbstractArray, TypeCheckError, jaxtyped
+from jaxtyping import TypeCheckError, jaxtyped
+
+from tests.shapes import quick, scope, shapes_of
 
 # A size is a symbol while a model is exported.
 SIZES = FrozenDict({int: int | torch.SymInt, float: float | int})
@@ -37,19 +40,38 @@ def checked(thing: Any) -> Any:
 def _function(function: Any) -> Any:
     written = function.__annotations__
     known = {name: _read(annotation, function) for name, annotation in written.items()}
-    shapes = [shape for annotation in known.values() for shape in _shapes(annotation)]
+    shapes = [shape for annotation in known.values() for shape in shapes_of(annotation)]
     if inspect.isgeneratorfunction(function) or any("{" in shape.dim_str for shape in shapes):
         # The body of a generator runs when the call has long ended; a size in braces is that of an argument.
         return jaxtyped(function, typechecker=beartyped)
-    function.__annotations__ = known
+    fast = {name: quick(annotation) for name, annotation in known.items()}
+    all_fast = not any(True for annotation in fast.values() for _ in shapes_of(annotation))
+    function.__annotations__ = fast if all_fast else known
     inner = beartyped(function)
     function.__annotations__ = inner.__annotations__ = written  # others read them too, such as the command line
     if not shapes:
         return inner  # no sizes to remember
+    return _with_sizes(function, inner) if all_fast else _with_sizes_of_jaxtyping(function, inner)
 
+
+def _with_sizes(function: Any, inner: Any) -> Any:
     @wraps(function)
     def outer(*args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_exporting():  # comparing symbols of sizes would fix them
+            return function(*args, **kwargs)
+        before, scope.sizes = scope.sizes, {}
+        try:
+            return inner(*args, **kwargs)
+        finally:
+            scope.sizes = before
+
+    return outer
+
+
+def _with_sizes_of_jaxtyping(function: Any, inner: Any) -> Any:
+    @wraps(function)
+    def outer(*args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_exporting():
             return function(*args, **kwargs)
         with jaxtyped("context"):
             return inner(*args, **kwargs)
@@ -64,13 +86,6 @@ def _read(annotation: Any, function: Any) -> Any:
         return get_type_hints(holder, function.__globals__, include_extras=True)["it"]
     except NameError:
         return Any
-
-
-def _shapes(annotation: Any) -> Iterator[type[AbstractArray]]:
-    if isinstance(annotation, type) and issubclass(annotation, AbstractArray):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _shapes(part)
 
 
 def check_package(name: str) -> None:

@@ -10,6 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -110,26 +111,30 @@ class Use(NamedTuple):
     declared: bool  # a module, class, function, parameter or field; else a variable or an attribute
 
 
-def uses() -> Iterator[Use]:
+@cache
+def uses() -> list[Use]:
     """Every identifier that the package declares or assigns."""
-    for file, tree in trees():
-        yield Use(file, 1, file.stem, True)
-        fields = {
-            id(statement.target)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ClassDef)
-            for statement in node.body
-            if isinstance(statement, ast.AnnAssign)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield Use(file, node.lineno, node.name, True)
-            elif isinstance(node, ast.arg):
-                yield Use(file, node.lineno, node.arg, True)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield Use(file, node.lineno, node.id, id(node) in fields)
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                yield Use(file, node.lineno, node.attr, True)
+    return [use for file, tree in trees() for use in uses_in(file, tree)]
+
+
+def uses_in(file: Path, tree: ast.Module) -> Iterator[Use]:
+    yield Use(file, 1, file.stem, True)
+    fields = {
+        id(statement.target)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield Use(file, node.lineno, node.name, True)
+        elif isinstance(node, ast.arg):
+            yield Use(file, node.lineno, node.arg, True)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield Use(file, node.lineno, node.id, id(node) in fields)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield Use(file, node.lineno, node.attr, True)
 
 
 def in_room(file: Path, rooms: tuple[str, ...]) -> bool:

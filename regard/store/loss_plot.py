@@ -16,10 +16,11 @@ def plot_losses(run: Path) -> None:
         log.info("no %s: %s", run / "loss.png", explain_missing("plot", "drawing the losses"))
         return
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
 
     metrics = read_metrics(run)
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
+    figure = Figure(figsize=(7, 4))  # a layout that fits its labels would be drawn three times
+    axes = figure.subplots(gridspec_kw={"left": 0.13, "right": 0.98, "bottom": 0.13, "top": 0.97})
     for name, label in (("loss", "training"), ("valid", "validation")):
         points = [(line["step"], line[name]) for line in metrics if name in line and not is_final(line, name)]
         if points:
@@ -28,6 +29,8 @@ def plot_losses(run: Path) -> None:
     axes.set_ylabel("loss, nats")
     if any(line.get("loss", 0) > 0 for line in metrics if line.get("loss") is not None):
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(LogFormatter())  # 0.5, not a formula
+        axes.yaxis.set_minor_formatter(LogFormatter())
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     with atomic_file(run / "loss.png") as file:

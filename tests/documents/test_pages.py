@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from regard.tables.network import pretrained
 from tests.documents import programs, shelf
 from tests.documents.pages import ROOT, blocks_of, commands_of, every_command, names_of, pages, python_of
 from tests.documents.reader import Reader
+from tests.tables.conftest import write_small_reader
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +20,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     shelf.fill(folder)
     os.chdir(folder)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pretrained, "FOLDER", write_small_reader(tmp_path_factory.mktemp("weights")))
         yield Reader(patch)
     os.chdir(before)
 

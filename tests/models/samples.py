@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, get_type_hints
 
 import torch
@@ -89,13 +90,17 @@ def every_small_part(union: Any) -> list[Any]:
 
 def every_variation(accepts: Callable[[type], bool] = lambda kind: True) -> list[Any]:
     """Every model with every part that it takes. A model without an entry in BASES fails here, by name."""
+    return [config for kind in variants(Model) if accepts(kind) for config in variations_of(kind)]
+
+
+@cache
+def variations_of(kind: type) -> list[Any]:
     configs = []
-    for kind in variants(Model):
-        for change in every_change(kind) if accepts(kind) else []:
-            with suppress(ConfigError):  # what is refused has a test of its own
-                config = replace(BASES[kind], **change)
-                config.build()
-                configs.append(config)
+    for change in every_change(kind):
+        with suppress(ConfigError):  # what is refused has a test of its own
+            config = replace(BASES[kind], **change)
+            config.build()
+            configs.append(config)
     return [config for config in dict.fromkeys(configs) if not (isinstance(config, ViT) and needs_tree(config))]
 
 

@@ -1,5 +1,6 @@
 """Tables are tested with a tiny network of random weights in place of the shipped one: contracts need no knowledge."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,10 @@ import torch
 import yaml
 
 from regard.core import tensors
-from regard.core.config import to_dict
+from regard.core.config import from_dict, to_dict
 from regard.models import InContext
 from regard.parts.feed import SquaredReLU
-from regard.store import CONFIG, WEIGHTS
+from regard.store import CONFIG, WEIGHTS, read_config
 from regard.tables.network import pretrained
 
 REAL = pretrained.FOLDER
@@ -20,6 +21,17 @@ def write_tiny_reader(folder: Path, seed: int = 0) -> Path:
     config = InContext(
         width=32, layers=2, heads=2, cell_width=16, cell_heads=2, thinking_rows=4, feed=SquaredReLU(hidden=32)
     )
+    return _write(config, folder, seed)
+
+
+def write_small_reader(folder: Path) -> Path:
+    """With all parts of the shipped network, fewer and smaller ones: for commands that are to run, not to know."""
+    config = from_dict(InContext, read_config(REAL)["model"], "model")
+    small = {"width": 32, "layers": 1, "heads": 2, "cell_width": 16, "cell_layers": 1, "cell_heads": 2}
+    return _write(replace(config, **small, feed=SquaredReLU(hidden=32)), folder)
+
+
+def _write(config: InContext, folder: Path, seed: int = 0) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = config.build()
