@@ -11,6 +11,7 @@ import pandas as pd
 from regard.core.errors import ConfigError, UserError
 from regard.data.tables.files import read_table
 from regard.data.tables.source import Tables
+from regard.data.tables.types import most_amounts
 from regard.tables.encode.cells import ROW, as_label, read_numbers
 from regard.tables.encode.column import infer_kind
 from regard.tables.encode.columns import nearest
@@ -119,7 +120,7 @@ def _infer_task(path: object, cells: pd.Series, task: Task, kind: str | None) ->
 
 def _nearly_numeric(cells: pd.Series) -> str:
     """A message if most cells are numbers, with one that is not; empty otherwise."""
-    numeric = pd.to_numeric(cells.map(str), errors="coerce").notna()
+    numeric = most_amounts(cells.map(str))
     if numeric.mean() < NEARLY_ALL:
         return ""
     wrong = cells[~numeric]

@@ -102,9 +102,12 @@ def without_index(source: object, frame: pd.DataFrame, unnamed: Sequence[str]) -
 
 
 def _from_text(source: object, cells: pd.Series, separator: str) -> pd.Series:
-    # Where ; separates, a comma is mostly a decimal point; where commas separate, one inside a cell never is.
-    for point in {";": ",.", ",": "."}.get(separator, ".,"):
+    # Where ; separates, a comma is mostly a decimal point; elsewhere where it cannot part thousands.
+    for point in {";": ",."}.get(separator, ".,"):
         if (numbers := read_amounts(cells, point)) is not None:
+            if (separator, point) == (",", ","):
+                place = cells.str.contains(",", regex=False).fillna(False).argmax()
+                log.info(f"{source}: {cells.name!r}: {cells.iloc[place]} is read as {numbers.iloc[place]:.10g}")
             return numbers
     parsed = read_dates(cells, day_first=separator == ";")  # a table from where ; separates has its day first
     if parsed is None:

@@ -10,8 +10,9 @@ import pandas as pd
 
 # What people write where they know nothing. "none" and "na" are left alone: they are answers as often as gaps.
 MISSING = (
-    "", " ", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "Null", "None", "?", "-", "--",
-    "–", "—", ".", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!",
+    "", " ", "NA", "N/A", "n/a", "N/a", "N.A.", "n.a.", "n. a.", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL",
+    "Null", "None", "?", "-", "--", "–", "—", ".", "k.A.", "k. A.", "K.A.", "k.A", "keine Angabe", "Keine Angabe",
+    "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#NV",
 )  # fmt: skip
 
 _ISO = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?"
@@ -65,6 +66,28 @@ def read_amounts(text: pd.Series, point: str) -> pd.Series | None:
     plain = digits.str.replace(f"[^0-9{point}]", "", regex=True).str.replace(",", ".") + parts["power"]
     numbers = pd.to_numeric(plain).astype("float64")
     return _spread(numbers.mask(negative | parts["sign"].isin(["-", "−"]), -numbers), codes, text)
+
+
+def like_amounts(text: pd.Series) -> dict[str, pd.Series]:
+    """Which cells are numbers as people write them, for each decimal point, in the unit that most of them have."""
+    codes, cells = _distinct(text.str.strip())
+    parts = cells.str.extract(f"^{_AMOUNT}$").fillna("")
+    digits, paired = parts["digits"], parts["open"].eq("(") == parts["close"].eq(")")
+    digits = digits.mask(digits.str.match("0[0-9]") | ~paired, "")
+    plain = pd.to_numeric(cells, errors="coerce").notna()
+    unit = (parts["before"] + parts["after"]).reindex(codes).set_axis(text.index)  # missing of a missing cell
+    fitting = dict[str, pd.Series]()
+    for point, form in _DIGITS.items():
+        fits = digits.ne("") & digits.str.fullmatch(form).astype(bool) | (plain if point == "." else False)
+        fits = fits.reindex(codes, fill_value=False).set_axis(text.index)
+        fitting[point] = fits & unit.eq(unit[fits].mode().iloc[0]) if fits.any() else fits
+    return fitting
+
+
+def most_amounts(text: pd.Series) -> pd.Series:
+    """Which cells are numbers in the way in which most of the column are written."""
+    fitting = like_amounts(text)
+    return max(fitting.values(), key=lambda cells: int(cells.sum()))
 
 
 def read_thousands(text: pd.Series) -> pd.Series | None:

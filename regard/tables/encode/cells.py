@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import Bool, Float, Float32
 
 from regard.core.errors import ConfigError
-from regard.data.tables.types import read_dates
+from regard.data.tables.types import most_amounts, read_dates
 
 Label = str | bool | int | float  # a category or class as JSON stores it exactly
 
@@ -47,10 +47,18 @@ def read_numbers(cells: pd.Series) -> Float[np.ndarray, " row"]:
         numbers = cells
     else:
         numbers = pd.to_numeric(pd.Series(cells.astype(object), index=cells.index), errors="coerce")
-        _refuse(cells, numbers.isna() & cells.notna(), "is not a number")
+        _refuse_text(cells, numbers.isna() & cells.notna())
     array = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     _refuse(cells, np.abs(array) > LARGEST, "is infinite or too large for float32")
     return array
+
+
+def _refuse_text(cells: pd.Series, unread: pd.Series) -> None:
+    """Refuse the cells that are no numbers however they are written; if each is one, all were read as text for that."""
+    if unread.any():
+        amounts = most_amounts(cells.map(str, na_action="ignore").astype("str"))
+        _refuse(cells, cells.notna() & ~amounts, "is not a number")
+        _refuse(cells, unread, "is text; write numbers as in 1234.5")
 
 
 class CellError(ConfigError):
