@@ -393,7 +393,7 @@ def test_remarks_are_what_a_person_should_know():
         ([*(f"{cell},5" for cell in range(60)), "unknown"], "60 of 61 cells are numbers, but not 'unknown'"),
         ([*(f"{cell},5 €" for cell in range(60)), "12.5 €"], "60 of 61 cells are numbers, but not '12.5 €'"),
         ([*(f"{cell},5" for cell in range(40)), *(f"{cell}.5" for cell in range(40))], "such as '0.5' and '0,5'"),
-        ([*(f"{cell:03}" for cell in range(60)), "unknown"], "61 of 61 values are distinct"),  # codes: clearing a cell would not help
+        ([*(f"{cell:03}" for cell in range(60)), "unknown"], "61 of 61 values are distinct"),  # codes
         ([*map(str, range(60)), *["unknown"] * 30], "90 values"),  # text as often as not
         ([f"2024-01-{day:02}" for day in range(1, 32)] + ["31.12.2023"], "looks like dates in several formats"),
         (["Yes", "no", "yes"] * 5, "'Yes' and 'yes' are two categories"),

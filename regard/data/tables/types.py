@@ -16,7 +16,7 @@ MISSING = (
 )  # fmt: skip
 
 _ISO = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?"
-_ZONED = r".*\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)"
+_ZONED = r"\d\d:\d\d.*?(Z|[+-]\d\d:?\d\d)$"
 _LIKE_A_DATE = re.compile(r"\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}")
 _FORMS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
 _AMBIGUOUS = (  # month or day first: the cells must tell
@@ -117,7 +117,7 @@ def like_dates(text: pd.Series) -> pd.Series:
 
 def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:
     if cells.str.fullmatch(_ISO).all():
-        dates = _parse(cells, "ISO8601", zoned=bool(cells.str.fullmatch(_ZONED).any()))
+        dates = _parse(cells, "ISO8601", utc=len(offsets(cells)) > 1)
         return None if dates is None else (dates, False)
     first = cells.iloc[0]
     clock = _CLOCKS.get(first.count(":"), "")
@@ -134,9 +134,15 @@ def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:
     return None
 
 
-def _parse(cells: pd.Series, form: str, zoned: bool = False) -> pd.Series | None:
+def offsets(text: pd.Series) -> set[str]:
+    """The offsets from UTC that times are written with, among them an empty one where a time has none."""
+    found = text.dropna().str.extract(_ZONED)[0].fillna("").unique()
+    return {"+00:00" if offset == "Z" else f"{offset[:3]}:{offset[-2:]}" if offset else "" for offset in found}
+
+
+def _parse(cells: pd.Series, form: str, utc: bool = False) -> pd.Series | None:
     try:
-        return pd.to_datetime(cells, format=form, utc=zoned)
+        return pd.to_datetime(cells, format=form, utc=utc)
     except ValueError:  # also what lies outside the calendar
         return None
 
