@@ -8,10 +8,11 @@ import pandas as pd
 from jaxtyping import Float
 
 from regard.data.tables.types import like_amounts, like_dates
-from regard.tables.encode.cells import read_codes, read_numbers
+from regard.tables.encode.cells import as_label, read_codes, read_numbers
 from regard.tables.encode.column import Column, shorten
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.frames import as_frame
+from regard.tables.plain_numbers import plain_number
 
 MIN_NEW_ROWS = 10  # in fewer an empty column is what the user wants to ask, or chance
 MIN_ROWS = 50  # in fewer rows values are distinct by chance
@@ -147,4 +148,6 @@ def _check_numbers(column: Column, filled: pd.Series) -> Iterator[str]:
 
 
 def _constant(column: Column, filled: pd.Series) -> str:
-    return f"{column.name!r} is constant ({shorten(str(filled.iloc[0]))})"
+    cell = filled.iloc[0]
+    shown = plain_number(float(cell), 7, separator="") if column.kind == "number" else str(as_label(cell))
+    return f"{column.name!r} is constant ({shorten(shown)})"

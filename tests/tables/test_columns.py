@@ -378,7 +378,7 @@ def test_remarks_are_what_a_person_should_know():
     lines = check_training_data(Columns.fit(frame), frame)
     assert [line.split("'")[1] for line in lines] == ["name", "one", "same", "empty", "row", "stamp", "day"]
     assert "100 of 100 values are distinct, as in an identifier" in lines[0]
-    assert lines[1] == "'one' is constant (7.0)"
+    assert lines[1] == "'one' is constant (7)"
     few = frame.head(50)
     assert not any("identifier" in line for line in check_training_data(Columns.fit(few), few))
     assert "(--ignore)" in lines[0]
