@@ -74,7 +74,7 @@ def kolmogorov_smirnov(old: Old, new: New) -> float:
 
 
 def _moments(old: Old, new: New) -> str:
-    means, stds = [side.mean() for side in (old, new)], [side.std() for side in (old, new)]
+    means, stds = [float(side.mean()) for side in (old, new)], [float(side.std()) for side in (old, new)]
     if abs(means[1] - means[0]) >= SHIFT * max(stds):
         return f"mean {plain_number(means[0], 3)} → {plain_number(means[1], 3)}"
     return f"standard deviation {plain_number(stds[0], 3)} → {plain_number(stds[1], 3)}"

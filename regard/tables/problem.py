@@ -101,7 +101,7 @@ def _infer_task(path: object, cells: pd.Series, task: Task, kind: str | None) ->
     option = f"--task {task}" if task != "auto" else f"--kind {cells.name}={kind}" if kind is not None else ""
     if option:
         classifies = task == "classify" if task != "auto" else kind == "category"
-        if classifies and inferred == "number" and not _whole(cells):
+        if classifies and inferred == "number" and not _are_integers(cells):
             raise ConfigError(
                 f"{path}: {cells.name!r} has {distinct:,} distinct numbers, which are no classes; leave out {option}"
             )
@@ -118,12 +118,12 @@ def _infer_task(path: object, cells: pd.Series, task: Task, kind: str | None) ->
             )
         return True, f"it has {distinct:,} distinct {'texts' if distinct > 2 else 'values'}"
     few = distinct <= MAX_INTEGER_CLASSES and len(cells) >= MIN_ROWS_PER_CLASS * distinct
-    if few and _whole(cells):
+    if few and _are_integers(cells):
         return True, f"it has only {distinct} distinct integers; pass --task regress if they are amounts"
     return False, f"it has {distinct:,} distinct numbers"
 
 
-def _whole(cells: pd.Series) -> bool:
+def _are_integers(cells: pd.Series) -> bool:
     """Whether all are whole numbers."""
     numbers = read_numbers(cells)
     return bool((numbers == numbers.round()).all())

@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from regard.tables.fitting import fit_problems
 from regard.tables.plain_numbers import plain_number
 from regard.tables.report.formats import cell_text
 from regard.tables.report.warnings import cells_of
+from regard.train.signals import StopRequest
 from tests.command import regard as command
 
 QUICK = ("--mode", "in_context")
@@ -139,6 +141,9 @@ def test_an_interrupted_fit_has_written_nothing(
     assert fit_problems is not stop
     assert command("fit", flats, "--target", "price", "--out", tmp_path / "x") == 130
     assert capsys.readouterr().err.endswith("regard: interrupted; nothing was written\n")
+    with StopRequest(saved=False) as request:
+        request._hear(signal.SIGINT, None)
+    assert "stopping after this step; a second signal ends at once" in capsys.readouterr().err
     before = interrupted.outputs(["fit", "t.csv", f"--out={tmp_path / 'x'}"])
     assert interrupted.interrupted(before) == "interrupted; nothing was written"
     (tmp_path / "x").mkdir()

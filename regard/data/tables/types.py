@@ -136,8 +136,8 @@ def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:
 
 def offsets(text: pd.Series) -> set[str]:
     """The offsets from UTC that times are written with, among them an empty one where a time has none."""
-    found = text.dropna().str.extract(_ZONED)[0].fillna("").unique()
-    return {"+00:00" if offset == "Z" else f"{offset[:3]}:{offset[-2:]}" if offset else "" for offset in found}
+    written = text.dropna().str.extract(_ZONED)[0].fillna("").unique()
+    return {"+00:00" if offset == "Z" else f"{offset[:3]}:{offset[-2:]}" if offset else "" for offset in written}
 
 
 def _parse(cells: pd.Series, form: str, utc: bool = False) -> pd.Series | None:
