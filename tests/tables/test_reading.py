@@ -90,6 +90,12 @@ def test_a_forecast_over_a_change_of_clocks_is_in_utc_and_says_so(tmp_path: Path
     assert error.count("'t': its offsets from UTC change (+01:00 and +02:00), and it is read in UTC (+00:00)") == 1
 
 
+def test_days_over_a_change_of_clocks_are_days(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    days = pd.date_range("2024-03-20", periods=20, tz="Europe/Berlin").strftime("%Y-%m-%dT%H:%M:%S%z")
+    assert forecast(list(days), tmp_path, 1) == ["2024-04-09"]
+    assert "UTC" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("freq", ["h", "D"])
 def test_a_zone_by_name_is_kept_over_a_change_of_clocks(freq: str):
     times = pd.Series(pd.date_range("2024-10-20", periods=200 if freq == "h" else 20, freq=freq, tz="Europe/Berlin"))

@@ -17,6 +17,7 @@ MISSING = (
 
 _ISO = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?"
 _ZONED = r"\d\d:\d\d.*?(Z|[+-]\d\d:?\d\d)$"
+_MIDNIGHT = r".{10}[T ]00:00(?::00(?:\.0+)?)? ?(?:Z|[+-]\d\d:?\d\d)"
 _LIKE_A_DATE = re.compile(r"\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}")
 _FORMS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
 _AMBIGUOUS = (  # month or day first: the cells must tell
@@ -117,7 +118,10 @@ def like_dates(text: pd.Series) -> pd.Series:
 
 def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:
     if cells.str.fullmatch(_ISO).all():
-        dates = _parse(cells, "ISO8601", utc=len(offsets(cells)) > 1)
+        several = len(offsets(cells)) > 1
+        if several and cells.str.fullmatch(_MIDNIGHT).all():  # days, which daylight saving makes 23 hours long, or 25
+            cells, several = cells.str[:10], False
+        dates = _parse(cells, "ISO8601", utc=several)
         return None if dates is None else (dates, False)
     first = cells.iloc[0]
     clock = _CLOCKS.get(first.count(":"), "")
