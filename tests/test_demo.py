@@ -66,7 +66,7 @@ def test_it_makes_three_runs_that_can_be_used(demo: tuple[Path, str], capsys: py
 
 def test_it_shows_peers_evidence_alignment_and_what_to_type_next(demo: tuple[Path, str]):
     out, output = demo
-    for words in ("random forest", "NPT in_context", "Training rows with the largest weight", "What it looked at"):
+    for words in ("random forest", "regard in_context", "Training rows with the largest weight", "What it looked at"):
         assert words in output
     for command in (f"regard view {out}", f"regard generate {out / 'python'}"):
         assert command in output

@@ -12,6 +12,7 @@ from typing import Any
 from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from regard.cli.app import app
+from regard.cli.interrupted import interrupted, outputs
 from regard.cli.known_settings import check_names
 from regard.core.errors import ConfigError, UserError
 from regard.core.machine import COMMAND
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     show_notes()
+    before = outputs(words)
     running = COMMAND.set(tuple(words))
     try:
         import_parts()
@@ -39,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 0
     except KeyboardInterrupt:
         code = 130
+        logging.getLogger("regard").warning("regard: %s", interrupted(before))  # once: of the first rank
     except Exception as error:
         if debug:
             raise

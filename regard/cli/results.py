@@ -29,6 +29,10 @@ def check_out(out: Path | None, tables: bool = False, as_json: bool = True) -> b
     raise ConfigError(f"--out {out}: JSON is written to a file that ends in {' or '.join(JSON)}")
 
 
+def count_rows(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows:,} rows"
+
+
 def put_json(documents: Sequence[Any], out: Path | None = None) -> None:
     """One JSON object on each line, printed or written."""
     texts = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in documents]

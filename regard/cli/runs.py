@@ -127,7 +127,11 @@ def print_table(name: str, rows: dict[str, dict[str, Any]]) -> None:
 def _score(value: Any) -> str:
     if value is None:
         return "–"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float) or abs(value) < 100:
+        return f"{value:.4f}" if isinstance(value, float) else str(value)
+    from regard.tables.plain_numbers import plain_number
+
+    return plain_number(value, 6)
 
 
 @app.command

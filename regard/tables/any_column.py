@@ -26,6 +26,11 @@ def retarget(estimator: NPTClassifier | NPTRegressor, column: str, table: Any = 
     `table` is one to be predicted: columns that it does not have, the old target among them, are not used.
     """
     kinds = _kinds(estimator)
+    if column in estimator.keys_:
+        raise ConfigError(
+            f"target: {column!r} was ignored in the fit, so nothing is known of it; fit again without --ignore (or "
+            f"--group) {column}"
+        )
     if column not in kinds:
         raise ConfigError(f"target: the training rows have no column {column!r}; {nearest(column, list(kinds))}")
     if kinds[column] not in KINDS:

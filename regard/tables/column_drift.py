@@ -14,6 +14,7 @@ from torch import Tensor
 
 from regard.tables.encode.column import Column
 from regard.tables.encode.columns import Columns
+from regard.tables.plain_numbers import plain_number
 
 CHANCE = 1.95  # of the KS distance, in units of its scale: exceeded by chance once in a thousand times
 MIN_DISTANCE = 0.1  # a smaller one is of no use to know
@@ -73,10 +74,10 @@ def kolmogorov_smirnov(old: Old, new: New) -> float:
 
 
 def _moments(old: Old, new: New) -> str:
-    means, stds = [side.mean() for side in (old, new)], [side.std() for side in (old, new)]
+    means, stds = [float(side.mean()) for side in (old, new)], [float(side.std()) for side in (old, new)]
     if abs(means[1] - means[0]) >= SHIFT * max(stds):
-        return f"mean {means[0]:.3g} → {means[1]:.3g}"
-    return f"standard deviation {stds[0]:.3g} → {stds[1]:.3g}"
+        return f"mean {plain_number(means[0], 3)} → {plain_number(means[1], 3)}"
+    return f"standard deviation {plain_number(stds[0], 3)} → {plain_number(stds[1], 3)}"
 
 
 def _cramers_v(old: Old, new: New) -> float:

@@ -87,7 +87,7 @@ def _models(
     problem: Problem, codes: np.ndarray, settings: FitSettings, baselines: Mapping[str, Baseline]
 ) -> Iterator[tuple[str, FoldPredictions]]:
     for mode in dict.fromkeys(("in_context", settings.mode)):
-        yield f"NPT {mode}", _npt(problem, replace(settings, mode=mode))
+        yield f"regard {mode}", _npt(problem, replace(settings, mode=mode))
     for name, baseline in baselines.items():
         yield name, _baseline(problem, codes, baseline, settings)
 

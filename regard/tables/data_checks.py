@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from regard.data.tables.types import like_dates
-from regard.tables.encode.cells import read_codes, read_numbers
+from regard.data.tables.types import like_amounts, like_dates
+from regard.tables.encode.cells import as_label, read_codes, read_numbers
 from regard.tables.encode.column import Column, shorten
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.frames import as_frame
+from regard.tables.plain_numbers import plain_number
 
 MIN_NEW_ROWS = 10  # in fewer an empty column is what the user wants to ask, or chance
 MIN_ROWS = 50  # in fewer rows values are distinct by chance
@@ -102,11 +103,16 @@ def _check_categories(column: Column, filled: pd.Series) -> Iterator[str]:
 
 def _nearly_typed(texts: pd.Series) -> str:
     """A message if most cells, but not all, are numbers or dates, so that the column is read as text."""
-    numbers = pd.to_numeric(texts, errors="coerce").notna()
-    if MIN_FRACTION * len(texts) <= numbers.sum() < len(texts) and texts[numbers].nunique() >= MIN_DISTINCT:
-        others = ", ".join(repr(shorten(text)) for text in texts[~numbers].unique()[:3])
-        count = f"{numbers.sum():,} of {len(texts):,} cells are numbers, but not {others}"
-        return f": {count}: all are read as text; clear such cells to read numbers"
+    if not texts.str.fullmatch(r"\s*0\d+\s*").any():  # codes stay text whatever else is cleared
+        points, commas = like_amounts(texts).values()
+        numbers = points if points.sum() >= commas.sum() else commas
+        if MIN_FRACTION * len(texts) <= numbers.sum() < len(texts) and texts[numbers].nunique() >= MIN_DISTINCT:
+            others = ", ".join(repr(shorten(text)) for text in texts[~numbers].unique()[:3])
+            count = f"{numbers.sum():,} of {len(texts):,} cells are numbers, but not {others}"
+            return f": {count}: all are read as text; clear or correct such cells to read numbers"
+        if (points | commas).sum() >= MIN_FRACTION * len(texts) > numbers.sum() and numbers.sum() >= MIN_DISTINCT:
+            pair = " and ".join(repr(shorten(texts[one].iloc[0])) for one in (points & ~commas, commas & ~points))
+            return f" holds numbers in two forms, such as {pair}: all are read as text; write them in one form"
     if like_dates(texts).mean() >= MIN_FRACTION and texts.str.replace(r"\d", "0", regex=True).nunique() > 1:
         return " looks like dates in several formats, read as text; write all dates as 2024-12-31"
     return ""
@@ -142,4 +148,6 @@ def _check_numbers(column: Column, filled: pd.Series) -> Iterator[str]:
 
 
 def _constant(column: Column, filled: pd.Series) -> str:
-    return f"{column.name!r} is constant ({shorten(str(filled.iloc[0]))})"
+    cell = filled.iloc[0]
+    shown = plain_number(float(cell), 7, separator="") if column.kind == "number" else str(as_label(cell))
+    return f"{column.name!r} is constant ({shorten(shown)})"

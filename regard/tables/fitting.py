@@ -40,8 +40,7 @@ def fit_problems(
     """The same for several targets of the same rows; their scores are prefixed by name."""
     began = time.monotonic()
     problem = problems[0]
-    check_split(problem, settings)
-    check_cost(problem, settings.cost)
+    check_settings(problem, settings)
     split = split_rows(problem, settings) if len(problem.target) >= MIN_ROWS_TO_SCORE else None
     if settings.group is not None:
         problem = problem.without(settings.group)
@@ -60,6 +59,12 @@ def fit_problems(
     estimator.set_params(time_limit=settings.time_limit)
     estimator.rows_ = estimator.rows_.new_tensor(problem.rows)[estimator.rows_]  # as counted in the file
     return estimator, scores
+
+
+def check_settings(problem: Problem, settings: FitSettings) -> None:
+    """Refuse settings that the table rules out."""
+    check_split(problem, settings)
+    check_cost(problem, settings.cost)
 
 
 def _held_out_scores(problems: Sequence[Problem], settings: FitSettings, split: Split) -> dict[str, float]:

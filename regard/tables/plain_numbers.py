@@ -5,6 +5,11 @@ import math
 SMALL, LARGE = 1e-6, 1e15  # beyond them scientific notation is shorter
 
 
+def number_range(low: float, high: float) -> str:
+    """As a file has numbers, without thousands separators: years have none."""
+    return f"{plain_number(low, 6, separator='')} to {plain_number(high, 6, separator='')}"
+
+
 def plain_number(value: float, digits: int = 4, separator: str = ",") -> str:
     """So many significant digits, with thousands separators: -38,060 instead of -3.806e+04."""
     if value == 0:

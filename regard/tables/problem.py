@@ -11,6 +11,7 @@ import pandas as pd
 from regard.core.errors import ConfigError, UserError
 from regard.data.tables.files import read_table
 from regard.data.tables.source import Tables
+from regard.data.tables.types import most_amounts
 from regard.tables.encode.cells import ROW, as_label, read_numbers
 from regard.tables.encode.column import infer_kind
 from regard.tables.encode.columns import nearest
@@ -44,9 +45,11 @@ def read_problem(
     task: Task = "auto",
     kinds: Mapping[str, str] | None = None,
     ignore: Sequence[str] = (),
+    frame: pd.DataFrame | None = None,
 ) -> Problem:
-    """The rows of a table with a target, without the ignored columns; `kinds` may also set the kind of the target."""
-    frame = read_table(path)
+    """The rows of a table with a target, without the ignored columns; `kinds` may also set the kind of the target.
+    `frame` is the table, if it has been read."""
+    frame = read_table(path) if frame is None else frame.copy(deep=False)
     for name in (target, *ignore):
         if name not in frame:
             raise ConfigError(f"{path}: has no column {name!r}; {nearest(name, list(frame))}")
@@ -93,12 +96,16 @@ def read_known_rows(path: Path, targets: Sequence[str | None]) -> tuple[pd.DataF
 
 def _infer_task(path: object, cells: pd.Series, task: Task, kind: str | None) -> tuple[bool, str]:
     """Whether it is classification, and why."""
-    if task != "auto":
-        return task == "classify", f"--task {task}"
-    if kind is not None:
-        return kind == "category", f"--kind {cells.name}={kind}"
     inferred = infer_kind(cells)
     distinct = cells.nunique()
+    option = f"--task {task}" if task != "auto" else f"--kind {cells.name}={kind}" if kind is not None else ""
+    if option:
+        classifies = task == "classify" if task != "auto" else kind == "category"
+        if classifies and inferred == "number" and not _are_integers(cells):
+            raise ConfigError(
+                f"{path}: {cells.name!r} has {distinct:,} distinct numbers, which are no classes; leave out {option}"
+            )
+        return classifies, option
     if inferred == "date":
         raise UserError(f"{path}: {cells.name!r} holds dates; convert them to days, or pass --task classify")
     if inferred in ("category", "text"):
@@ -110,16 +117,21 @@ def _infer_task(path: object, cells: pd.Series, task: Task, kind: str | None) ->
                 "classes; pass --task classify if they are"
             )
         return True, f"it has {distinct:,} distinct {'texts' if distinct > 2 else 'values'}"
-    numbers = cells.to_numpy(dtype=np.float64)
     few = distinct <= MAX_INTEGER_CLASSES and len(cells) >= MIN_ROWS_PER_CLASS * distinct
-    if few and (numbers == numbers.round()).all():
+    if few and _are_integers(cells):
         return True, f"it has only {distinct} distinct integers; pass --task regress if they are amounts"
     return False, f"it has {distinct:,} distinct numbers"
 
 
+def _are_integers(cells: pd.Series) -> bool:
+    """Whether all are whole numbers."""
+    numbers = read_numbers(cells)
+    return bool((numbers == numbers.round()).all())
+
+
 def _nearly_numeric(cells: pd.Series) -> str:
     """A message if most cells are numbers, with one that is not; empty otherwise."""
-    numeric = pd.to_numeric(cells.map(str), errors="coerce").notna()
+    numeric = most_amounts(cells.map(str))
     if numeric.mean() < NEARLY_ALL:
         return ""
     wrong = cells[~numeric]

@@ -31,6 +31,7 @@ from regard.tables.scores import MAJORITY, NAMES, RARER_ROWS
 MAX_COLUMNS = 6  # side by side
 MAX_KEYS = 2  # before them
 MAX_CELL = 24  # letters of a cell beside others
+DIGITS = 7  # of a number from the table: those that float32 holds
 GAP = 2  # spaces between columns
 NEARLY_UNIFORM = 2.0  # largest weight over the uniform weight below which no row stands out
 
@@ -48,7 +49,7 @@ def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], most: 
 def _cell(cell: Any, most: int) -> str:
     if is_missing(cell):
         return "–"
-    text = plain_number(cell, 6, separator="") if isinstance(cell, float) else str(as_label(cell))
+    text = plain_number(cell, DIGITS, separator="") if isinstance(cell, float) else str(as_label(cell))
     return shorten(text, most)
 
 
@@ -104,7 +105,12 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Re
     rows = evidence.rows
     places = [list(rows.columns).index(name, 2) for name in (*keys, *shown)]  # after weight and target
     training = [
-        (row, f"{rows.iloc[number, 0]:.1%}", rows.iloc[number, 1], *(rows.iloc[number, place] for place in places))
+        (
+            row,
+            f"{rows.iloc[number, 0]:.1%}",
+            _target(rows.iloc[number, 1]),
+            *(rows.iloc[number, place] for place in places),
+        )
         for number, row in enumerate(rows.index)
     ]
     heads = ("row", "weight", target, *keys, *shown)
@@ -127,6 +133,11 @@ def evidence_grids(evidence: Evidence, cells: pd.Series, target: str) -> list[Re
             Text(_row_weights(evidence) + others + _unshared_category(evidence, cells)),
         ),
     ]
+
+
+def _target(value: Any) -> Any:
+    """A number as that of the prediction is written."""
+    return plain_number(value, DIGITS) if isinstance(value, float) else value
 
 
 def effects_grid(explanations: Sequence[Explanation]) -> RenderableType:

@@ -11,11 +11,13 @@ from regard.tables.encode.cells import ROW, read_codes, read_numbers
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.lift import lift_table
+from regard.tables.predictor import interpolate_quantiles
 from regard.tables.rare_class import check_threshold, choose_class, confusion, detection_scores, rare_class
 
 Array = np.ndarray
 NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 MAJORITY, RARER_ROWS = "most_frequent_class_accuracy", "rarer_class_rows"
+INTERVAL = (0.05, 0.95)  # levels
 MAX_CONFUSED = 10  # classes of a confusion matrix
 
 
@@ -116,13 +118,25 @@ def _evaluate_target(
     if not known.any():
         raise UserError(f"{source}: {name!r} is empty in every row, so there is nothing to compare predictions with")
     cells, features = frame.loc[known, name], frame[known].drop(columns=name)
-    scores: dict[str, Any] = score(estimator, features, cells, number)
+    scores: dict[str, Any] = (
+        _with_coverage(estimator, features, cells, number)
+        if isinstance(estimator, NPTRegressor)
+        else score(estimator, features, cells, number)
+    )
     scores |= {**trivial_scores(estimator, cells, number), "rows": int(known.sum())}
     if isinstance(estimator, NPTClassifier) and estimator.tables_[number].classes <= MAX_CONFUSED:
         scores |= _detection(estimator, features, cells, number, threshold)
     if not known.all():
         scores["dropped"] = int((~known).sum())  # rows without a target
     return scores
+
+
+def _with_coverage(estimator: NPTRegressor, features: pd.DataFrame, cells: pd.Series, number: int) -> dict[str, float]:
+    """The scores of a number, and the fraction of rows inside the 90 % interval."""
+    truth, output = read_numbers(cells), estimator._predictions(features)[number]  # the mean and the quantiles
+    low, high = interpolate_quantiles(output, INTERVAL).double().numpy().T
+    inside = float(((low <= truth) & (truth <= high)).mean())
+    return {**number_scores(truth, output[:, 0].double().numpy()), "coverage_90": inside}
 
 
 def _detection(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from regard.core.errors import ConfigError, UserError
+from regard.data.tables.files import read_table
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.problem import Problem, Tables, Task, read_problem
@@ -26,8 +27,9 @@ def read_problems(
         raise ConfigError(f"--target {twice}: is named twice")
     if len(targets) > 1 and (target := next((name for name in targets if name in ignore), None)):
         raise ConfigError(f"--ignore {target}: is a target")
+    frame = read_table(path)  # once, for it says how it is read
     problems = [
-        read_problem(path, name, task, kinds, [*ignore, *(other for other in targets if other != name)])
+        read_problem(path, name, task, kinds, [*ignore, *(other for other in targets if other != name)], frame)
         for name in targets
     ]
     others = [name for name in targets if name not in ignore]  # they are no keys of each other

@@ -8,9 +8,8 @@ import pandas as pd
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 
 from regard.core.errors import ConfigError
-from regard.tables.encode.cells import read_datetimes, read_numbers
-from regard.tables.encode.column import infer_kind
 from regard.tables.encode.columns import nearest
+from regard.tables.encode.times import read_times
 from regard.tables.fit_settings import FitSettings
 from regard.tables.problem import Problem
 
@@ -25,11 +24,13 @@ class Split:
 
 
 def check_split(problem: Problem, settings: FitSettings) -> None:
-    """Refuse columns that the table does not have."""
+    """Refuse columns that the table does not have, and times that are none."""
     for option, column in (("--time", settings.time), ("--group", settings.group)):
         if column is not None and column not in problem.features:
             known = nearest(column, list(problem.features))
             raise ConfigError(f"the table has no column {column!r} ({option}); {known}")
+    if settings.time is not None:
+        read_times(problem.features[settings.time])
 
 
 def split_rows(problem: Problem, settings: FitSettings) -> Split:
@@ -52,7 +53,7 @@ def _split_at_random(problem: Problem, seed: int) -> Split:
 
 def split_by_time(problem: Problem, column: str) -> Split:
     """The last fifth of the rows is held out; rows of the same time stay together, and those without one are not."""
-    times = read_times(problem.features[column])
+    times = seconds(problem.features[column])
     known = np.sort(times[~np.isnan(times)])
     if len(np.unique(known)) < 2:
         raise ConfigError(f"--time {column}: holds only one time, so no rows are later than others")
@@ -77,9 +78,9 @@ def sample(rows: np.ndarray, most: int) -> np.ndarray:
     return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
 
 
-def read_times(cells: pd.Series) -> np.ndarray:
+def seconds(cells: pd.Series) -> np.ndarray:
     """Dates or numbers as numbers that grow with time; NaN where missing."""
-    if infer_kind(cells) == "number":
-        return np.asarray(read_numbers(cells), dtype=np.float64)
-    dates = read_datetimes(cells)
-    return ((dates - dates.min()) / pd.Timedelta(seconds=1)).to_numpy(dtype=np.float64)
+    times = read_times(cells)
+    if pd.api.types.is_datetime64_any_dtype(times.dtype):
+        times = (times - times.min()) / pd.Timedelta(seconds=1)
+    return times.to_numpy(dtype=np.float64)

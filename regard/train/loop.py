@@ -81,7 +81,7 @@ class Loop:
         self._started = time.monotonic() - self.progress.seconds
         self._saved = time.monotonic()
         with ExitStack() as stack:
-            stop = stack.enter_context(StopRequest())
+            stop = stack.enter_context(StopRequest(saved=self.keeper.title is not None))
             title = self.keeper.title if self.ranks.first else None
             display = stack.enter_context(Display(title, self.task.unit, str(self.precision)))
             while self._done() < 1 and not stopped_by:

@@ -12,8 +12,9 @@ log = logging.getLogger(__name__)
 class StopRequest:
     """Number of the signal that asked to stop, 0 while none has."""
 
-    def __init__(self) -> None:
+    def __init__(self, saved: bool = True) -> None:
         self.signal = 0
+        self.saved = saved  # whether the step at which the loop stops is
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "StopRequest":
@@ -29,5 +30,6 @@ class StopRequest:
     def _hear(self, number: int, _: FrameType | None) -> None:
         self.signal = number
         if os.environ.get("RANK", "0") == "0":
-            log.warning("\nstopping after this step, which is saved; a second signal ends at once")
+            saved = ", which is saved" if self.saved else ""
+            log.warning(f"\nstopping after this step{saved}; a second signal ends at once")
         signal.signal(number, signal.SIG_DFL)

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from regard.cli.main import show_notes
 from regard.core.errors import ConfigError, UserError
+from regard.data.tables import chunks
 from regard.data.tables.csv_text import FORMULA
-from regard.data.tables.files import read_table, write_table
+from regard.data.tables.files import read_table, table_chunks, write_table
 from regard.data.tables.types import MISSING
 
 TABLES = Path(os.environ.get("REGARD_TABLES", "no-tables"))  # real ones, described in a MANIFEST.csv
@@ -132,8 +133,10 @@ def test_blanks_around_a_cell_are_no_part_of_it(tmp_path: Path):
         (["$5", "€5"], "str", ["$5", "€5"]),  # not of one unit
         (["5%", "0.05"], "str", ["5%", "0.05"]),
         (["(1)", "(2)"], "str", ["(1)", "(2)"]),  # notes
-        (['"1,23"', '"1,5"'], "str", ["1,23", "1,5"]),
-        (['"0,123"', '"1,234"'], "str", ["0,123", "1,234"]),
+        (['"1,23"', '"-1.001,5"'], "float64", [1.23, -1001.5]),
+        (['"3,6 %"', "", "7 %"], "float64", [3.6, None, 7.0]),
+        (['"0,123"', '"1,234"'], "float64", [0.123, 1.234]),  # no thousands: one begins with zero
+        (['"1,23"', "1.5"], "str", ["1,23", "1.5"]),
         (["012 345", "12 345"], "str", ["012 345", "12 345"]),
         (["--5", "1"], "str", ["--5", "1"]),
         (["١٢", "5%"], "str", ["١٢", "5%"]),
@@ -198,9 +201,25 @@ def test_decimal_commas_where_semicolons_separate(tmp_path: Path):
     assert frame["c"].tolist() == [0.25, -3.0, 1500.0]
     assert frame["d"].tolist() == ["x,5", "y", "1,2"]
     assert frame["e"].tolist() == [2.5, 3.5, 1.0]
-    assert read('a,b\n"1,5",1\n', tmp_path)["a"].tolist() == ["1,5"]
+    assert read('a,b\n"1,5",1\n', tmp_path)["a"].tolist() == [1.5]
     assert read("a\tb\n1,5\t1\n1.234,5 €\t2\n", tmp_path)["a"].tolist() == ["1,5", "1.234,5 €"]
     assert read("a\tb\n1,5\t1\n1.234,5\t2\n", tmp_path)["a"].tolist() == [1.5, 1234.5]
+
+
+def test_a_decimal_comma_between_commas_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    frame = read('a,b\n,1\n"1,5",1\n"2,25",1\n', tmp_path)
+    assert frame["a"].tolist()[1:] == [1.5, 2.25]
+    assert capsys.readouterr().err == f"{tmp_path}/x.csv: 'a': 1,5 is read as 1.5\n"
+    assert read('a,b\n"1,500",1\n950,1\n', tmp_path)["a"].tolist() == [1500.0, 950.0]
+    assert capsys.readouterr().err == ""
+
+
+def test_decimal_commas_of_a_large_file_are_read_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(chunks, "LARGE", 1000)
+    monkeypatch.setattr(chunks, "BYTES", 500)
+    (tmp_path / "x.csv").write_text("a,b\n" + '"1,5",x\n' * 100 + '"1,500",x\n' * 100)
+    frames = [chunk.frame() for chunk in table_chunks(tmp_path / "x.csv")]
+    assert pd.concat(frames)["a"].tolist() == [1.5] * 200
 
 
 def test_points_part_thousands_where_commas_are_decimal(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -265,7 +284,9 @@ def test_letters_that_are_not_utf8_are_told_once(tmp_path: Path, capsys: pytest.
     assert frame["preis"].tolist() == ["5", "6 €"]
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1
-    assert "x.csv, line 2: is not UTF-8; the file is read as latin-1" in errors
+    assert "x.csv, line 2: is not UTF-8; the file is read as Windows-1252" in errors
+    read("ort,preis\nKöln,5\n".encode("latin-1") + b"\x81,6\n", tmp_path)  # no letter of Windows-1252
+    assert "x.csv, line 2: is not UTF-8; the file is read as latin-1" in capsys.readouterr().err
 
 
 def test_names_are_made_unique_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

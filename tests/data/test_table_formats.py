@@ -205,7 +205,7 @@ def test_excel_as_people_have_it(folder: Path, capsys: pytest.CaptureFixture):
     ):  # fmt: skip
         sheet.append(row)
     book.create_sheet("Empty")
-    book.create_sheet("More").append(["a"])
+    book.create_sheet("More of it").append(["a"])
     book.create_sheet("Secret").append(["a"])
     book["Secret"].sheet_state = "hidden"
     book.save("book.xlsx")
@@ -215,7 +215,7 @@ def test_excel_as_people_have_it(folder: Path, capsys: pytest.CaptureFixture):
     assert frame["mixed"].tolist() == ["1", "two", "2.5"]
     assert frame["price"].isna().tolist() == [True, False, True]
     assert frame["amount"].tolist() == [1234.5, 7, 8]
-    line = "book.xlsx: sheet 'Sales' is read; others are 'More': name one as book.xlsx::More"
+    line = "book.xlsx: sheet 'Sales' is read; others are 'More of it': name one as 'book.xlsx::More of it'"
     assert capsys.readouterr().err.splitlines().count(line) == 1
     pd.testing.assert_frame_equal(read_table("book.xlsx::Sales"), frame)
     assert "others" not in capsys.readouterr().err

@@ -378,7 +378,7 @@ def test_remarks_are_what_a_person_should_know():
     lines = check_training_data(Columns.fit(frame), frame)
     assert [line.split("'")[1] for line in lines] == ["name", "one", "same", "empty", "row", "stamp", "day"]
     assert "100 of 100 values are distinct, as in an identifier" in lines[0]
-    assert lines[1] == "'one' is constant (7.0)"
+    assert lines[1] == "'one' is constant (7)"
     few = frame.head(50)
     assert not any("identifier" in line for line in check_training_data(Columns.fit(few), few))
     assert "(--ignore)" in lines[0]
@@ -390,6 +390,10 @@ def test_remarks_are_what_a_person_should_know():
     ("cells", "message"),
     [
         ([*map(str, range(60)), "unknown"], "60 of 61 cells are numbers, but not 'unknown'"),
+        ([*(f"{cell},5" for cell in range(60)), "unknown"], "60 of 61 cells are numbers, but not 'unknown'"),
+        ([*(f"{cell},5 €" for cell in range(60)), "12.5 €"], "60 of 61 cells are numbers, but not '12.5 €'"),
+        ([*(f"{cell},5" for cell in range(40)), *(f"{cell}.5" for cell in range(40))], "such as '0.5' and '0,5'"),
+        ([*(f"{cell:03}" for cell in range(60)), "unknown"], "61 of 61 values are distinct"),  # codes
         ([*map(str, range(60)), *["unknown"] * 30], "90 values"),  # text as often as not
         ([f"2024-01-{day:02}" for day in range(1, 32)] + ["31.12.2023"], "looks like dates in several formats"),
         (["Yes", "no", "yes"] * 5, "'Yes' and 'yes' are two categories"),

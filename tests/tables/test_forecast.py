@@ -225,7 +225,7 @@ def test_any_series_has_a_forecast(values: list[float]):
         (lambda f: f, {}, "--by"),
         (lambda f: f.assign(units=np.nan), {"by": ["shop"]}, "no series has at least 3 values"),
         (lambda f: f.assign(units="x"), {"by": ["shop"]}, "is not a number"),
-        (lambda f: f.assign(date="soon"), {"by": ["shop"]}, "is not a date"),
+        (lambda f: f.assign(date="soon"), {"by": ["shop"]}, "--time date: holds no dates"),
         (lambda f: f, {"time": "dat"}, "did you mean 'date'"),
         (lambda f: f, {"horizon": 0}, "horizon: must be at least 1"),
         (lambda f: f, {"horizon": 5000}, "horizon: at most"),

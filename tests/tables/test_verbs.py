@@ -434,7 +434,7 @@ def test_compare_puts_ours_beside_others(houses: Path, capsys: pytest.CaptureFix
     assert command("compare", houses, "--target", "price", "--folds", 2, *QUICK) == 0
     printed = capsys.readouterr().out
     assert "RMSE in 2 folds (lower is better)" in printed
-    for name in ("NPT in_context", "linear", "nearest neighbours", "random forest", "histogram boosting"):
+    for name in ("regard in_context", "linear", "nearest neighbours", "random forest", "histogram boosting"):
         assert name in printed
     assert "failed" not in printed
     assert command("compare", houses, "--target", "class", "--folds", 2, *QUICK, "--json") == 0
@@ -454,7 +454,7 @@ def test_compare_goes_on_where_a_model_fails(
     assert command("compare", houses, "--target", "price", "--folds", 2, *QUICK) == 0
     printed = capsys.readouterr()
     assert "broken failed: ValueError: no such thing" in printed.err
-    assert "NPT in_context" in printed.out
+    assert "regard in_context" in printed.out
 
 
 def test_compare_puts_the_best_first_by_accuracy_too(tmp_path: Path):

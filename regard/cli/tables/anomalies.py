@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 
 from regard.cli.app import app
+from regard.cli.results import count_rows
 from regard.cli.tables.options import Kinds, read_kinds
 from regard.core.errors import at_least
 
@@ -75,4 +76,4 @@ def anomalies(
 
         Console(highlight=False).print(report.grid(top))
     if out is not None:
-        logger.info("wrote %s: %s rows", out, f"{len(frame):,}")
+        logger.info("wrote %s: %s", out, count_rows(len(frame)))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from regard.cli.app import app
-from regard.cli.results import check_out, put_json
+from regard.cli.results import check_out, count_rows, put_json
 from regard.core.errors import ConfigError, at_least
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def explain(
         from regard.tables.explanations import effects_table
 
         write_table(effects_table(explanations), out)
-        logger.info("wrote %s: the effects of %s", out, f"{len(rows):,} rows" if len(rows) > 1 else "1 row")
+        logger.info("wrote %s: the effects of %s", out, count_rows(len(rows)))
     else:
         _show(explanations, source)
 

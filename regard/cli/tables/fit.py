@@ -103,11 +103,10 @@ def fit(
     from regard.tables.encode.columns import Columns
     from regard.tables.encode.frames import errors_in
     from regard.tables.fit_settings import FitSettings
-    from regard.tables.fitting import fit_problems
+    from regard.tables.fitting import check_settings, fit_problems
     from regard.tables.persist.save import save
     from regard.tables.rendering import columns_grid, scores_line
     from regard.tables.several_targets import read_problems
-    from regard.tables.splits import check_split
     from regard.tables.summary import fit_summary
 
     RunFolder(out).check_free(overwrite=overwrite)
@@ -118,7 +117,7 @@ def fit(
     with collected_notes() as notes:
         problems = read_problems(table, target, task, settings.kinds, ignore)
         with errors_in(table):
-            check_split(problems[0], settings)
+            check_settings(problems[0], settings)
             features = problems[0].features.drop(columns=[group] if group in problems[0].features else [])
             columns = Columns.describe(features, settings.feature_kinds(*problems))
         console.print(columns_grid(columns))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from regard.cli.app import app
+from regard.cli.results import count_rows
 
 logger = logging.getLogger("regard.tables")
 
@@ -102,4 +103,4 @@ def forecast(
     if result.scores and not json:
         Console(highlight=False, soft_wrap=True, stderr=out is None).print(backtest_grid(result))
     if out is not None:
-        logger.info("wrote %s: %s rows", out, f"{len(result.table):,}")
+        logger.info("wrote %s: %s", out, count_rows(len(result.table)))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.app import app
+from regard.cli.results import count_rows
 
 if TYPE_CHECKING:
     from regard.data.tables.source import TableSource
@@ -80,7 +81,7 @@ def predict(
         for text in predictions.texts():
             print(text, end="")
     else:
-        logger.info("wrote %s: %s rows", out, f"{predictions.write(out, run):,}")
+        logger.info("wrote %s: %s", out, count_rows(predictions.write(out, run)))
 
 
 def check_files(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from regard.core.errors import UserError
 from regard.data.tables.layout import Layout
-from regard.data.tables.types import MISSING, plain, read_amounts, read_dates, read_thousands
+from regard.data.tables.types import MISSING, offsets, plain, read_amounts, read_dates, read_thousands
 
 log = logging.getLogger(__name__)
 
@@ -102,9 +102,12 @@ def without_index(source: object, frame: pd.DataFrame, unnamed: Sequence[str]) -
 
 
 def _from_text(source: object, cells: pd.Series, separator: str) -> pd.Series:
-    # Where ; separates, a comma is mostly a decimal point; where commas separate, one inside a cell never is.
-    for point in {";": ",.", ",": "."}.get(separator, ".,"):
+    # Where ; separates, a comma is mostly a decimal point; elsewhere where it cannot part thousands.
+    for point in {";": ",."}.get(separator, ".,"):
         if (numbers := read_amounts(cells, point)) is not None:
+            if (separator, point) == (",", ","):
+                place = cells.str.contains(",", regex=False).fillna(False).argmax()
+                log.info(f"{source}: {cells.name!r}: {cells.iloc[place]} is read as {numbers.iloc[place]:.10g}")
             return numbers
     parsed = read_dates(cells, day_first=separator == ";")  # a table from where ; separates has its day first
     if parsed is None:
@@ -113,6 +116,9 @@ def _from_text(source: object, cells: pd.Series, separator: str) -> pd.Series:
     if unsure:
         text, date = cells.dropna().iloc[0], dates.dropna().iloc[0]
         log.info(f"{source}: {cells.name!r}: {text} is taken for {date:%Y-%m-%d}; write dates like that to be sure")
+    if getattr(dates.dtype, "tz", None) is not None and len(several := offsets(cells)) > 1:
+        named = " and ".join(sorted(offset or "none" for offset in several)[:3])
+        log.info(f"{source}: {cells.name!r}: its offsets from UTC change ({named}), and it is read in UTC (+00:00)")
     return dates
 
 

@@ -88,6 +88,9 @@ def _column(joined: JoinedTables, name: str, parts: Sequence[pd.Series]) -> pd.S
         log.info(f"{joined}: {name!r} is {described}, and is read as text")
         parts = [part.astype(object).where(part.isna(), part.astype(str)) for part in parts]
         return pd.concat(parts, ignore_index=True).astype("str")
+    zones = {str(getattr(part.dtype, "tz", None)) for part in parts if pd.api.types.is_datetime64_any_dtype(part.dtype)}
+    if len(zones) > 1:
+        parts = [pd.to_datetime(part, utc=True) for part in parts]
     starts = np.cumsum([0, *map(len, parts)])
     placed = [part.set_axis(part.index + start) for part, start in zip(parts, starts, strict=False)]
     cells = pd.concat([part for part in placed if part.notna().any()] or placed)

@@ -71,11 +71,13 @@ def decode(source: object, data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        log.info(f"{source}, line {line}: is not UTF-8; the file is read as latin-1")
+    name = "Windows-1252"
     try:
-        return data.decode("cp1252")  # latin-1 with a euro sign and curly quotes, which is what "latin-1" mostly is
+        text = data.decode("cp1252")  # latin-1 with a euro sign and curly quotes, which is what "latin-1" mostly is
     except UnicodeDecodeError:
-        return data.decode("latin-1")
+        name, text = "latin-1", data.decode("latin-1")
+    log.info(f"{source}, line {line}: is not UTF-8; the file is read as {name}")
+    return text
 
 
 def _sample(text: str) -> list[str]:

@@ -10,12 +10,14 @@ import pandas as pd
 
 # What people write where they know nothing. "none" and "na" are left alone: they are answers as often as gaps.
 MISSING = (
-    "", " ", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "Null", "None", "?", "-", "--",
-    "–", "—", ".", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!",
+    "", " ", "NA", "N/A", "n/a", "N/a", "N.A.", "n.a.", "n. a.", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL",
+    "Null", "None", "?", "-", "--", "–", "—", ".", "k.A.", "k. A.", "K.A.", "k.A", "keine Angabe", "Keine Angabe",
+    "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#NV",
 )  # fmt: skip
 
 _ISO = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?"
-_ZONED = r".*\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)"
+_ZONED = r"\d\d:\d\d.*?(Z|[+-]\d\d:?\d\d)$"
+_MIDNIGHT = r".{10}[T ]00:00(?::00(?:\.0+)?)? ?(?:Z|[+-]\d\d:?\d\d)"
 _LIKE_A_DATE = re.compile(r"\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}")
 _FORMS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
 _AMBIGUOUS = (  # month or day first: the cells must tell
@@ -67,6 +69,28 @@ def read_amounts(text: pd.Series, point: str) -> pd.Series | None:
     return _spread(numbers.mask(negative | parts["sign"].isin(["-", "−"]), -numbers), codes, text)
 
 
+def like_amounts(text: pd.Series) -> dict[str, pd.Series]:
+    """Which cells are numbers as people write them, for each decimal point, in the unit that most of them have."""
+    codes, cells = _distinct(text.str.strip())
+    parts = cells.str.extract(f"^{_AMOUNT}$").fillna("")
+    digits, paired = parts["digits"], parts["open"].eq("(") == parts["close"].eq(")")
+    digits = digits.mask(digits.str.match("0[0-9]") | ~paired, "")
+    plain = pd.to_numeric(cells, errors="coerce").notna()
+    unit = (parts["before"] + parts["after"]).reindex(codes).set_axis(text.index)  # missing of a missing cell
+    fitting = dict[str, pd.Series]()
+    for point, form in _DIGITS.items():
+        fits = digits.ne("") & digits.str.fullmatch(form).astype(bool) | (plain if point == "." else False)
+        fits = fits.reindex(codes, fill_value=False).set_axis(text.index)
+        fitting[point] = fits & unit.eq(unit[fits].mode().iloc[0]) if fits.any() else fits
+    return fitting
+
+
+def most_amounts(text: pd.Series) -> pd.Series:
+    """Which cells are numbers in the way in which most of the column are written."""
+    fitting = like_amounts(text)
+    return max(fitting.values(), key=lambda cells: int(cells.sum()))
+
+
 def read_thousands(text: pd.Series) -> pd.Series | None:
     """Whole numbers whose points part thousands, 1.234 for 1234; nothing where no cell has such a point, or one can be
     no such number."""
@@ -94,7 +118,10 @@ def like_dates(text: pd.Series) -> pd.Series:
 
 def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:
     if cells.str.fullmatch(_ISO).all():
-        dates = _parse(cells, "ISO8601", zoned=bool(cells.str.fullmatch(_ZONED).any()))
+        several = len(offsets(cells)) > 1
+        if several and cells.str.fullmatch(_MIDNIGHT).all():  # days, which daylight saving makes 23 hours long, or 25
+            cells, several = cells.str[:10], False
+        dates = _parse(cells, "ISO8601", utc=several)
         return None if dates is None else (dates, False)
     first = cells.iloc[0]
     clock = _CLOCKS.get(first.count(":"), "")
@@ -111,9 +138,15 @@ def _dates(cells: pd.Series, day_first: bool) -> tuple[pd.Series, bool] | None:
     return None
 
 
-def _parse(cells: pd.Series, form: str, zoned: bool = False) -> pd.Series | None:
+def offsets(text: pd.Series) -> set[str]:
+    """The offsets from UTC that times are written with, among them an empty one where a time has none."""
+    written = text.dropna().str.extract(_ZONED)[0].fillna("").unique()
+    return {"+00:00" if offset == "Z" else f"{offset[:3]}:{offset[-2:]}" if offset else "" for offset in written}
+
+
+def _parse(cells: pd.Series, form: str, utc: bool = False) -> pd.Series | None:
     try:
-        return pd.to_datetime(cells, format=form, utc=zoned)
+        return pd.to_datetime(cells, format=form, utc=utc)
     except ValueError:  # also what lies outside the calendar
         return None
 

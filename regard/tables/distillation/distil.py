@@ -30,6 +30,7 @@ from regard.tables.estimators.distilled import DistilledClassifier, DistilledReg
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.folds import assign_folds
 from regard.tables.network.pretrained import pretrained_model
+from regard.tables.plain_numbers import plain_number
 from regard.tables.predictor import Predictor, held_out_loss
 from regard.tables.rare_class import FEW
 from regard.tables.scores import class_scores, number_scores
@@ -177,9 +178,9 @@ class _Job:
         best = min(learned, key=lambda recipe: learned[recipe][1])
         loss = "log-loss" if known.classes else "mean squared error"
         logger.info(
-            "learned from %s: chosen by the %s of training rows that students did not learn (%.4g; hard labels alone "
-            "%.4g), and not by the scores of held-out rows",
-            best, loss, learned[best][1], hard[1],
+            "learned from %s: chosen by the %s of training rows that students did not learn (%s; hard labels alone "
+            "%s), and not by the scores of held-out rows",
+            best, loss, plain_number(float(learned[best][1])), plain_number(float(hard[1])),
         )  # fmt: skip
         return best, learned[best][0]
 

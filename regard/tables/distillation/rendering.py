@@ -3,6 +3,7 @@
 from rich.console import Group, RenderableType
 
 from regard.tables.distillation.distil import Comparison, Recipe
+from regard.tables.plain_numbers import plain_number
 from regard.tables.rendering import grid
 from regard.tables.scores import NAMES
 
@@ -17,7 +18,7 @@ def distillation_grid(one: Comparison, to: str) -> RenderableType:
     ]
     title = f"{one.target or 'target'} on {one.rows:,} held-out rows"
     heads = ("model", *(NAMES[name] for name in names), "time for 1,000 rows")
-    shown = [(name, *(f"{scores[key]:.4g}" for key in names), seconds) for name, scores, seconds in rows]
+    shown = [(name, *(plain_number(scores[key]) for key in names), seconds) for name, scores, seconds in rows]
     return Group(grid(title, heads, shown), _recipe(one))
 
 

@@ -11,7 +11,8 @@ import pandas as pd
 from jaxtyping import Bool, Float, Float32
 
 from regard.core.errors import ConfigError
-from regard.data.tables.types import read_dates
+from regard.data.tables.periods import read_periods
+from regard.data.tables.types import most_amounts, read_dates
 
 Label = str | bool | int | float  # a category or class as JSON stores it exactly
 
@@ -47,10 +48,18 @@ def read_numbers(cells: pd.Series) -> Float[np.ndarray, " row"]:
         numbers = cells
     else:
         numbers = pd.to_numeric(pd.Series(cells.astype(object), index=cells.index), errors="coerce")
-        _refuse(cells, numbers.isna() & cells.notna(), "is not a number")
+        _refuse_text(cells, numbers.isna() & cells.notna())
     array = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     _refuse(cells, np.abs(array) > LARGEST, "is infinite or too large for float32")
     return array
+
+
+def _refuse_text(cells: pd.Series, unread: pd.Series) -> None:
+    """Refuse the cells that are no numbers however they are written; if each is one, all were read as text for that."""
+    if unread.any():
+        amounts = most_amounts(cells.map(str, na_action="ignore").astype("str"))
+        _refuse(cells, cells.notna() & ~amounts, "is not a number")
+        _refuse(cells, unread, "is text; write numbers as in 1234.5")
 
 
 class CellError(ConfigError):
@@ -135,18 +144,19 @@ def _spellings(value: Label) -> list[Label]:
 
 def read_datetimes(cells: pd.Series, timezone: str = "") -> pd.Series:
     """A column as naive datetimes, converted to `timezone` if one is given."""
-    datetimes = _datetimes(cells)
+    datetimes = read_datetime_cells(cells)
     if datetimes.dt.tz is not None:
         return (datetimes.dt.tz_convert(timezone) if timezone else datetimes).dt.tz_localize(None)
     return datetimes
 
 
 def timezone_of(cells: pd.Series) -> str:
-    datetimes = _datetimes(cells)
+    datetimes = read_datetime_cells(cells)
     return "" if datetimes.dt.tz is None else str(datetimes.dt.tz)
 
 
-def _datetimes(cells: pd.Series) -> pd.Series:
+def read_datetime_cells(cells: pd.Series) -> pd.Series:
+    """A column as datetimes, in their zone if they have one."""
     if isinstance(cells.dtype, pd.PeriodDtype):
         return cells.dt.to_timestamp()
     if pd.api.types.is_datetime64_any_dtype(cells.dtype):
@@ -155,11 +165,24 @@ def _datetimes(cells: pd.Series) -> pd.Series:
     if kind in ("datetime", "datetime64", "date", "empty"):
         return pd.to_datetime(cells, errors="coerce", utc=_has_timezones(cells))
     text = cells.map(str, na_action="ignore").astype("str")
-    if kind in ("string", "categorical") and (parsed := read_dates(text)) is not None:
-        return parsed[0]
-    invalid = text.map(lambda cell: read_dates(pd.Series([cell])) is None, na_action="ignore")
-    _refuse(cells, invalid.fillna(False).astype(bool), "is not a date, such as 2024-12-31")
+    if kind in ("string", "categorical") and (parsed := _parse_dates(text)) is not None:
+        return parsed
+    _refuse(cells, unread_dates(cells), "is not a date, such as 2024-12-31")
     raise ConfigError(f"column {cells.name!r}: mixes date formats; write all dates as 2024-12-31")
+
+
+def unread_dates(cells: pd.Series) -> pd.Series:
+    """The filled cells that are no date, each by itself."""
+    text = cells.map(str, na_action="ignore").astype("str")
+    distinct = text.dropna().unique()
+    unread = {cell for cell in distinct if _parse_dates(pd.Series([cell], dtype="str")) is None}
+    return text.isin(list(unread))
+
+
+def _parse_dates(text: pd.Series) -> pd.Series | None:
+    """Dates, or the first days of months, quarters and weeks, where all cells are of one form."""
+    parsed = read_dates(text) or read_periods(text)
+    return None if parsed is None else parsed[0]
 
 
 def _has_timezones(cells: pd.Series) -> bool:

@@ -20,6 +20,7 @@ from regard.tables.encode.cells import (
     timezone_of,
 )
 from regard.tables.encode.text import TextEncoder, TextTargets, as_texts, fit_text, sort_texts, text_positions
+from regard.tables.plain_numbers import number_range
 
 ColumnKind = Literal["number", "category", "date", "text"]
 Parts = dict[str, Float[np.ndarray, " row"]]  # the numbers of a column's cells, by name
@@ -60,7 +61,7 @@ class Column:
             return cls(name, kind, categories, filled, summary=some_of(categories))
         if kind == "number":
             numbers = read_numbers(cells)
-            return cls(name, kind, filled=filled, summary=f"{np.nanmin(numbers):.6g} to {np.nanmax(numbers):.6g}")
+            return cls(name, kind, filled=filled, summary=number_range(np.nanmin(numbers), np.nanmax(numbers)))
         timezone = timezone_of(cells)
         datetimes = read_datetimes(cells, timezone)
         has_time = any_time(datetimes)

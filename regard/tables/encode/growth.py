@@ -16,6 +16,7 @@ from regard.tables.encode.column import Column, some_of
 from regard.tables.encode.columns import Columns
 from regard.tables.encode.frames import as_frame
 from regard.tables.encode.text import add_texts, as_texts
+from regard.tables.plain_numbers import number_range
 
 
 def extend_columns(columns: Columns, frame: pd.DataFrame, estimator: str = "NPT") -> Columns:
@@ -52,7 +53,7 @@ def _describe(column: Column, cells: Float[np.ndarray, "row part"]) -> Column:
     else:
         low, high = column.decode(known[[known[:, 0].argmin(), known[:, 0].argmax()]])
         form = "%Y-%m-%d %H:%M" if column.has_time else "%Y-%m-%d"
-        summary = f"{low:{form}} to {high:{form}}" if column.kind == "date" else f"{low:.6g} to {high:.6g}"
+        summary = f"{low:{form}} to {high:{form}}" if column.kind == "date" else number_range(low, high)
     return replace(column, filled=len(known) / len(cells), summary=summary)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -141,5 +142,7 @@ class NPTAnomalies(OutlierMixin, MixedColumns):
         if not 0 < self.contamination <= 0.5:
             raise ConfigError(f"contamination: must be above 0 and at most 0.5, not {self.contamination}")
         for name in ("members", "max_context"):
+            if not isinstance(getattr(self, name), Integral):
+                raise ConfigError(f"{name}: must be a whole number, not {getattr(self, name)!r}")
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}: must be at least 1, not {getattr(self, name)}")

@@ -1,6 +1,5 @@
 """What the classifier and the regressor share: settings, fit, evidence, save."""
 
-import math
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +25,7 @@ from regard.tables.encode.target import target_names
 from regard.tables.encode.text_scores import score_targets
 from regard.tables.estimators.known_rows import KnownRows
 from regard.tables.estimators.mixed_columns import MixedColumns
+from regard.tables.estimators.parameters import check_parameters
 from regard.tables.explain import ROWS_PER_PASS, Evidence
 from regard.tables.modes import auto, in_context
 from regard.tables.network.pretrained import pretrained_model
@@ -179,10 +179,7 @@ class TableEstimator(MixedColumns):
     def _check(self, unlabelled: Any) -> None:
         if self.mode not in get_args(Mode):
             raise ConfigError(f"mode: unknown mode {self.mode!r}; {did_you_mean(str(self.mode), get_args(Mode))}")
-        if not 0 < self.time_limit < math.inf:
-            raise ConfigError(f"time_limit: must be more than 0 seconds, not {self.time_limit}")
-        if self.members < 1:
-            raise ConfigError(f"members: must be at least 1, not {self.members}")
+        check_parameters(self.members, self.time_limit)
         if (unlabelled is not None) != self.transductive:
             raise ConfigError("transductive=True and fit(…, unlabelled=…): one needs the other")
         if self.transductive and self.mode != "scratch":

@@ -14,13 +14,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from regard.core.errors import ConfigError
 from regard.tables.encode.cells import EPOCH, as_label
 from regard.tables.encode.column import Column
 from regard.tables.encode.columns import Columns, name_features
 from regard.tables.encode.frames import as_frame
 from regard.tables.encode.table import EncodedTable
 from regard.tables.estimators.mixed_columns import MixedColumns
+from regard.tables.estimators.parameters import check_parameters
 from regard.tables.network.in_context import InContextPredictor, Members
 from regard.tables.network.pretrained import pretrained_model
 from regard.tables.threads import threads
@@ -64,8 +64,7 @@ class NPTImputer(OneToOneFeatureMixin, TransformerMixin, MixedColumns):
 
     def fit(self, X: Any, y: Any = None) -> "NPTImputer":
         """Fit the columns and keep the rows; nothing is trained."""
-        if self.members < 1:
-            raise ConfigError(f"members: must be at least 1, not {self.members}")
+        check_parameters(self.members)
         frame = as_frame(X)
         self.columns_, cells = Columns.fit_encode(frame, self.kinds, None)
         self.n_features_in_ = frame.shape[1]

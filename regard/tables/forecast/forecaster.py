@@ -72,7 +72,7 @@ class Forecaster:
     def _rows(self, window: Window) -> pd.DataFrame:
         series = window.of.series
         columns: dict[str, Any] = {name: [cell] * self.horizon for name, cell in zip(self.by, series.key, strict=True)}
-        columns[self.time] = series.times(len(series.values), self.horizon)
+        columns[self.time] = series.clock.written(series.times(len(series.values), self.horizon))
         columns[self.value] = _rounded(window.median)
         for level in self.quantiles:
             columns[f"{self.value}_q{100 * level:g}"] = _rounded(quantile(window, level))

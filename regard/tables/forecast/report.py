@@ -99,7 +99,9 @@ def as_json(forecast: Forecast, with_table: bool) -> str:
         "notes": forecast.notes,
     }
     if with_table:
-        text = forecast.table.to_json(orient="records", date_format="iso", double_precision=15)
+        zoned = forecast.table.select_dtypes("datetimetz")  # which pandas would write in UTC
+        table = forecast.table.assign(**{name: zoned[name].map(lambda time: time.isoformat()) for name in zoned})
+        text = table.to_json(orient="records", date_format="iso", double_precision=15)
         document["forecast"] = json.loads(text)
     return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False)
 

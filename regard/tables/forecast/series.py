@@ -9,9 +9,9 @@ import pandas as pd
 from jaxtyping import Float
 
 from regard.core.errors import ConfigError
-from regard.tables.encode.cells import ROW, as_label, read_datetimes, read_numbers
-from regard.tables.encode.column import infer_kind
+from regard.tables.encode.cells import ROW, as_label, read_numbers
 from regard.tables.encode.columns import nearest
+from regard.tables.forecast.clock import Clock, read_clock
 from regard.tables.forecast.frequency import Frequency, detect_period, infer_frequency
 from regard.tables.forecast.holiday_effects import HolidayEffects, holiday_effects
 
@@ -29,6 +29,7 @@ class Series:
     frequency: Frequency
     periods: tuple[int, ...]  # lengths of its seasons, (1,) if it has none
     holidays: HolidayEffects | None = None
+    clock: Clock = Clock()
 
     @property
     def ordinary(self) -> Float[np.ndarray, " time"]:
@@ -59,7 +60,8 @@ def read_series(
         if name not in frame:
             raise ConfigError(f"no column {name!r}; {nearest(name, list(frame))}")
     frame = frame.reset_index(drop=True).rename_axis(ROW)
-    times, numbers = _read_times(frame[time]), pd.Series(read_numbers(frame[value]), index=frame.index)
+    times, clock = read_clock(frame[time])
+    numbers = pd.Series(read_numbers(frame[value]), index=frame.index)
     notes = []
     if undated := int(times.isna().sum()):
         notes.append(f"{undated:,} rows have no {time!r}: ignored")
@@ -74,7 +76,7 @@ def read_series(
     for key, rows in groups.items():
         where = f"{_named(by, key)}: " if by else ""
         try:
-            read, more = _read_one(key, times[rows], numbers[rows], frequency, season, duplicates)
+            read, more = _read_one(key, (times[rows], clock), numbers[rows], frequency, season, duplicates)
         except ConfigError as error:
             raise ConfigError(f"{where}{error}") from None
         if np.isfinite(read.values).sum() < LEAST:
@@ -87,12 +89,6 @@ def read_series(
     return series, notes
 
 
-def _read_times(cells: pd.Series) -> pd.Series:
-    if infer_kind(cells) == "number":
-        return pd.Series(read_numbers(cells), index=cells.index)
-    return read_datetimes(cells)
-
-
 def _frequency(times: Sequence[pd.Series]) -> Frequency:
     """That of the longest series: a gap in a short one must not set it."""
     longest = max(times, key=lambda each: each.nunique())
@@ -101,20 +97,21 @@ def _frequency(times: Sequence[pd.Series]) -> Frequency:
 
 def _read_one(
     key: tuple[object, ...],
-    times: pd.Series,
+    clocked: tuple[pd.Series, Clock],
     numbers: pd.Series,
     frequency: Frequency,
     season: int | None,
     duplicates: Duplicates,
 ) -> tuple[Series, list[str]]:
+    times, clock = clocked
     places = pd.Series(frequency.positions(times), index=times.index)
     values = pd.Series(numbers.to_numpy(), index=places.to_numpy())
     if places.duplicated().any():
         if duplicates == "error":
             again = times[places.duplicated()].iloc[0]
             raise ConfigError(
-                f"{_date(again)} stands in several rows; keep one, name the columns that tell series apart with --by, "
-                "or pass --duplicates sum"
+                f"{clock.text(again)} stands in several rows; keep one, name the columns that tell series apart with "
+                "--by, or pass --duplicates sum"
             )
         by_place = values.groupby(level=0)
         values = by_place.sum(min_count=1) if duplicates == "sum" else by_place.mean()
@@ -124,7 +121,7 @@ def _read_one(
     whole = values.reindex(range(int(values.index.min()), int(places.max()) + 1))
     array = whole.to_numpy(dtype=np.float64)
     array = array[: int(np.flatnonzero(np.isfinite(array))[-1]) + 1]  # what is asked begins after the last value
-    series = Series(key, array, int(whole.index[0]), frequency, _periods(array, frequency, season))
+    series = Series(key, array, int(whole.index[0]), frequency, _periods(array, frequency, season), clock=clock)
     return series, list(_notes(series))
 
 
@@ -142,7 +139,7 @@ def _notes(series: Series) -> list[str]:
     notes = []
     missing = np.flatnonzero(~np.isfinite(series.values))
     if len(missing):
-        dates = [_date(series.times(int(place), 1).iloc[0]) for place in missing[:SHOWN]]
+        dates = [series.clock.text(series.times(int(place), 1).iloc[0]) for place in missing[:SHOWN]]
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
         notes.append(f"{len(missing):,} of {len(series.values):,} times have no value: {', '.join(dates)}{more}")
     if len(series.values) < FEW:
@@ -152,7 +149,3 @@ def _notes(series: Series) -> list[str]:
 
 def _named(by: Sequence[str], key: tuple[object, ...]) -> str:
     return ", ".join(f"{name} {as_label(cell)}" for name, cell in zip(by, key, strict=True))
-
-
-def _date(time: object) -> str:
-    return str(as_label(time))

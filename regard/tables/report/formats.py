@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from regard.tables.encode.cells import as_label, is_missing
+from regard.tables.plain_numbers import plain_number
 from regard.tables.report.results import Interval
 
 NONE = "–"
@@ -58,5 +59,5 @@ def cell_text(cell: Any) -> str:
     """A cell of a table in one line."""
     if is_missing(cell):
         return NONE
-    words = f"{cell:.6g}" if isinstance(cell, float) else " ".join(str(as_label(cell)).split())
+    words = plain_number(cell, 7, separator="") if isinstance(cell, float) else " ".join(str(as_label(cell)).split())
     return words if len(words) <= MAX_CELL else words[: MAX_CELL - 1] + "…"

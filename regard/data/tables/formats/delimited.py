@@ -6,6 +6,7 @@ order), are read whole.
 """
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from regard.data.tables.layout import Layout, find_layout
 from regard.data.tables.source import TableSource
 
 ARCHIVES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+DECIMAL_COMMA = re.compile(rb'"[^",\n]*[0-9],(?:[0-9]{1,2}|[0-9]{4,})[^0-9",]*"')
 READ_WHOLE = (b"\xff\xfe", b"\xfe\xff", *ARCHIVES, b"sep=", b'"sep=', b"\n", b"\r")
 
 
@@ -48,7 +50,8 @@ class Delimited(FileFormat):
                 pieces = _pieces(file, head)
                 first = next(pieces)
                 layout = find_layout(source, first)
-                if layout.separator != ";":  # with it, commas and points are read by the whole column
+                # Where commas may be decimal, they and points are read by the whole column.
+                if layout.separator != ";" and not DECIMAL_COMMA.search(first):
                     yield from _delimited_chunks(source, first, pieces, layout)
                     return
         yield from super().chunks(source, whole)

@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from shlex import quote
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -138,8 +139,8 @@ def _sheet_name(source: TableSource, book: Any) -> str:
     if not filled:
         raise UserError(f"{source}: has no sheet with data")
     if len(filled) > 1:
-        others = ", ".join(map(repr, filled[1:]))
-        log.info(f"{source}: sheet {filled[0]!r} is read; others are {others}: name one as {source}::{filled[1]}")
+        others, named = ", ".join(map(repr, filled[1:])), quote(f"{source}::{filled[1]}")
+        log.info(f"{source}: sheet {filled[0]!r} is read; others are {others}: name one as {named}")
     return filled[0]
 
 
