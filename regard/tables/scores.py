@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from jaxtyping import Float
 
 from regard.core.errors import UserError
@@ -12,10 +13,12 @@ from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.lift import lift_table
 from regard.tables.rare_class import check_threshold, choose_class, confusion, detection_scores, rare_class
+from regard.tables.repeats import repeated
 
 Array = np.ndarray
 NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 MAJORITY, RARER_ROWS = "most_frequent_class_accuracy", "rarer_class_rows"
+TRAINING_ROWS = "training_rows"  # of the rows that are scored
 MAX_CONFUSED = 10  # classes of a confusion matrix
 
 
@@ -120,9 +123,25 @@ def _evaluate_target(
     scores |= {**trivial_scores(estimator, cells, number), "rows": int(known.sum())}
     if isinstance(estimator, NPTClassifier) and estimator.tables_[number].classes <= MAX_CONFUSED:
         scores |= _detection(estimator, features, cells, number, threshold)
+    if count := int(known_rows(estimator, features, cells, number).sum()):
+        scores[TRAINING_ROWS] = count
     if not known.all():
         scores["dropped"] = int((~known).sum())  # rows without a target
     return scores
+
+
+def known_rows(
+    estimator: NPTClassifier | NPTRegressor, features: pd.DataFrame, cells: pd.Series, number: int = 0
+) -> Array:
+    """Which of the rows repeat training rows, with their target; none of a table whose rows are equal by chance."""
+    if isinstance(estimator, NPTClassifier):
+        labels = estimator.classes_[number] if estimator.multi_output_ else estimator.classes_
+        target = read_codes(cells, np.asarray(labels).tolist())
+    else:
+        target = read_numbers(cells)
+    table = estimator.tables_[number]
+    targets = torch.tensor(target, dtype=table.target.dtype)
+    return repeated(estimator.columns_, table, estimator._encode(features), targets)
 
 
 def _detection(
