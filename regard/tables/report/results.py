@@ -161,6 +161,7 @@ class Results:
     training: Training
     held_out: str  # which rows these are, and by which model they were predicted
     held_out_rows: int
+    how: str  # they were held out, if not at random
     targets: tuple[TargetResults, ...]
     warnings: tuple[str, ...]
     commands: tuple[tuple[str, str], ...]  # what to do next, and how
