@@ -57,15 +57,16 @@ def compare(
     progress: Callable[[str], None] = logger.info,
 ) -> tuple[str, list[ModelScore]]:
     """The metric and the score of every model, the best first; `baselines` are by default all that are installed."""
+    check_split(problem, settings)
+    features = problem.features.drop(columns=[settings.group] if settings.group is not None else [])
+    Columns.describe(features, settings.feature_kinds(problem))  # refuse wrong kinds before the first fit
     if not 2 <= folds <= len(problem.target):
         raise ConfigError(f"--folds: must be at least 2 and at most the {len(problem.target):,} rows, not {folds}")
     truth = problem.target.to_numpy()
     codes = Classes.fit(truth)[1].long().numpy() if problem.classifies else truth
-    check_split(problem, settings)
     splits = _folds(problem, codes, folds, settings)
     if settings.group is not None:
         problem = problem.without(settings.group)
-    Columns.describe(problem.features, settings.feature_kinds(problem))  # refuse wrong kinds before the first fit
     metric = _metric(codes, splits) if problem.classifies else "rmse"
     scores = []
     baselines = installed_baselines() if baselines is None else baselines
