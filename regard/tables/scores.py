@@ -17,7 +17,7 @@ from regard.tables.repeats import repeated
 
 Array = np.ndarray
 NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
-MAJORITY, RARER_ROWS = "most_frequent_class_accuracy", "rarer_class_rows"
+MAJORITY, DETECTED_ROWS = "most_frequent_training_class_accuracy", "detected_class_rows"
 TRAINING_ROWS = "training_rows"  # of the rows that are scored
 MAX_CONFUSED = 10  # classes of a confusion matrix
 
@@ -67,13 +67,13 @@ def number_scores(truth: Float[Array, " row"], predicted: Float[Array, " row"]) 
 
 def trivial_scores(estimator: NPTClassifier | NPTRegressor, target: pd.Series, number: int = 0) -> dict[str, float]:
     """What scores of classes are to be compared with: the accuracy of always predicting the most frequent class of the
-    training rows, and of two classes how many rows are of the rarer one."""
+    training rows, and of two classes how many of these rows are of the one to detect."""
     if not isinstance(estimator, NPTClassifier):
         return {}
     labels = np.asarray(estimator.classes_[number] if estimator.multi_output_ else estimator.classes_).tolist()
     codes, rare = read_codes(target, labels), rare_class(estimator, number)
     scores = {MAJORITY: float((codes == int(estimator.class_counts(number).argmax())).mean())}
-    return scores if rare is None else {**scores, RARER_ROWS: int((codes == rare).sum())}
+    return scores if rare is None else {**scores, DETECTED_ROWS: int((codes == rare).sum())}
 
 
 def score(

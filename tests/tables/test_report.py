@@ -453,6 +453,21 @@ def test_numbers_and_dates_are_not_broken_over_lines():
 
 
 @pytest.mark.usefixtures("few")
+def test_a_run_with_a_cost_has_the_threshold_for_it(tmp_path: Path):
+    table, prices = houses(60)
+    table.assign(dear=(prices > prices.median()).map({True: "yes", False: "no"})).to_csv(tmp_path / "t.csv")
+    run, out = tmp_path / "run", tmp_path / "report.html"
+    words = ("--target", "dear", "--mode", "in_context", "--cost", "1:20")
+    assert command("fit", tmp_path / "t.csv", *words, "--out", run) == 0
+    assert command("explain", run, "--report", out) == 0
+    text = "".join(check_page(out.read_text()).itertext())
+    assert (
+        "The threshold that regard fit proposed for a cost of 1:20 (false alarm : miss), by other held-out rows" in text
+    )
+    assert "cost per row (1:20)" in text
+
+
+@pytest.mark.usefixtures("few")
 def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture):
     table, prices = houses(30)
     files = {name: tmp_path / f"{name}.csv" for name in ("train", "test", "new")}

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError
 from regard.core.version import VERSION
+from regard.tables.costs import read_cost
 from regard.tables.encode.cells import read_codes, read_numbers
 from regard.tables.encode.frames import as_frame
 from regard.tables.rare_class import is_rare, rare_class
@@ -36,7 +37,7 @@ from regard.tables.report.importance import measure_importance
 from regard.tables.report.influence import measure_influence
 from regard.tables.report.mistakes import confusion, detection, residuals
 from regard.tables.report.next_steps import Origin, next_steps
-from regard.tables.report.results import Coverage, Reliability, Results, TargetResults, Training
+from regard.tables.report.results import Coverage, Detection, Reliability, Results, TargetResults, Training
 from regard.tables.report.warnings import column_warnings, score_warnings
 from regard.tables.splits import sample
 from regard.tables.threads import threads
@@ -62,7 +63,7 @@ def measure(estimator: Estimator, origin: Origin, test: TestTable | None = None)
     for number, each in enumerate(rows):
         labels = _labels(estimator, number)
         with threads(estimator.n_jobs):
-            targets.append(_measure_target(estimator, number, each, labels, origin.threshold))
+            targets.append(_measure_target(estimator, number, each, labels, origin))
             logger.info("report: leaks, repeated rows and time")
             prefix = f"{targets[-1].name}: " if len(rows) > 1 else ""
             notes += [prefix + line for line in score_warnings(estimator, number, each, labels, how)]
@@ -73,7 +74,7 @@ def measure(estimator: Estimator, origin: Origin, test: TestTable | None = None)
         training=_training(estimator, [one.name for one in targets]),
         held_out=held_out,
         held_out_rows=len(rows[0].truth),
-        how=how,
+        how=how if test is None else "",
         targets=tuple(targets),
         warnings=tuple(dict.fromkeys(notes)),
         commands=next_steps(origin, estimator.mode, tuple(targets)),
@@ -131,7 +132,7 @@ def _labels(estimator: Estimator, number: int) -> np.ndarray:
 
 
 def _measure_target(
-    estimator: Estimator, number: int, rows: HeldOutRows, labels: np.ndarray, threshold: float | None
+    estimator: Estimator, number: int, rows: HeldOutRows, labels: np.ndarray, origin: Origin
 ) -> TargetResults:
     name = estimator.target_names_[number] or (f"target {number}" if estimator.multi_output_ else "target")
     names, seed = tuple(map(str, labels)), estimator.seed_
@@ -153,13 +154,24 @@ def _measure_target(
         models=scores,
         calibration=_calibration(rows, predicted, names, rare),
         mistakes=confusion(rows.truth, predicted, names) if names else residuals(rows.truth, predicted[:, 0]),
-        detection=detection(rows.truth == rare, predicted[:, rare], names[rare], threshold)
-        if rare is not None and is_rare(estimator, number)
-        else None,
+        detection=_detection(estimator, number, rows, predicted, origin),
         importance=importance,
         dependence=measure_dependence(rows, estimator.columns_, known, order, outputs),
         influence=measure_influence(estimator, number, rows, labels, order),
     )
+
+
+def _detection(
+    estimator: Estimator, number: int, rows: HeldOutRows, predicted: np.ndarray, origin: Origin
+) -> Detection | None:
+    """Of a rare class, and of any of two classes whose errors have a cost."""
+    chosen, rare = rare_class(estimator, number), is_rare(estimator, number)
+    cost = read_cost(origin.options.cost) if origin.options.cost else None
+    if chosen is None or not (rare or cost):
+        return None
+    name = str(_labels(estimator, number)[chosen])
+    measured = detection(rows.truth == chosen, predicted[:, chosen], name, origin.threshold, cost)
+    return None if measured is None else replace(measured, rare=rare)
 
 
 def _outputs(estimator: Estimator, number: int, name: str, names: tuple[str, ...], rare: int | None) -> Outputs:
