@@ -31,6 +31,7 @@ from regard.tables.network.in_context import InContextPredictor
 from regard.tables.network.scratch import NPTPredictor
 from regard.tables.other_rows import with_rows
 from regard.tables.predictor import Predictor
+from regard.tables.repeats import repeated
 
 Estimator = Any  # fitted: it calls this module, which therefore does not import its class
 
@@ -42,6 +43,11 @@ class Addition:
     columns: Columns
     tables: Sequence[EncodedTable]  # the new rows, one table for each target
     keys: pd.DataFrame  # of the new rows; missing where the table has no such column
+
+    def take(self, rows: np.ndarray) -> "Addition":
+        """Some of the rows."""
+        tables = [table.take(torch.from_numpy(rows)) for table in self.tables]
+        return Addition(self.columns, tables, self.keys.iloc[rows].reset_index(drop=True))
 
 
 def encode_addition(estimator: Estimator, table: Any, y: Any) -> Addition:
@@ -56,6 +62,14 @@ def encode_addition(estimator: Estimator, table: Any, y: Any) -> Addition:
     tables = [replace(table, values=values, target=target, source=None) for table, target in known]
     keys = as_keys(frame.reindex(columns=list(estimator.keys_)))
     return Addition(columns, tables, keys)
+
+
+def known_already(estimator: Estimator, addition: Addition) -> np.ndarray:
+    """Which of the rows are training rows, with all their targets; none of a table whose rows are equal by chance."""
+    known = zip(estimator.tables_, addition.tables, strict=True)
+    return np.logical_and.reduce(
+        [repeated(addition.columns, old, new.values, new.target.to(old.target.dtype)) for old, new in known]
+    )
 
 
 def _encode_targets(estimator: Estimator, y: Any) -> list[Tensor]:

@@ -22,6 +22,7 @@ from regard.tables.fit_settings import FitSettings
 from regard.tables.problem import Problem
 from regard.tables.progress import within
 from regard.tables.scores import class_scores, number_scores
+from regard.tables.splits import check_split, group_folds, time_folds, times_in_seconds
 
 Fold = tuple[np.ndarray, np.ndarray]
 FoldPredictions = Callable[[Fold], np.ndarray]  # predictions for the test rows of a fold
@@ -56,12 +57,16 @@ def compare(
     progress: Callable[[str], None] = logger.info,
 ) -> tuple[str, list[ModelScore]]:
     """The metric and the score of every model, the best first; `baselines` are by default all that are installed."""
-    Columns.describe(problem.features, settings.feature_kinds(problem))  # refuse wrong kinds before the first fit
+    check_split(problem, settings)
+    features = problem.features.drop(columns=[settings.group] if settings.group is not None else [])
+    Columns.describe(features, settings.feature_kinds(problem))  # refuse wrong kinds before the first fit
     if not 2 <= folds <= len(problem.target):
         raise ConfigError(f"--folds: must be at least 2 and at most the {len(problem.target):,} rows, not {folds}")
     truth = problem.target.to_numpy()
     codes = Classes.fit(truth)[1].long().numpy() if problem.classifies else truth
-    splits = list(_folds(problem, codes, folds, settings.seed))
+    splits = _folds(problem, codes, folds, settings)
+    if settings.group is not None:
+        problem = problem.without(settings.group)
     metric = _metric(codes, splits) if problem.classifies else "rmse"
     scores = []
     baselines = installed_baselines() if baselines is None else baselines
@@ -72,10 +77,20 @@ def compare(
     return metric, sorted(scores, key=lambda one: (bool(one.error), best_first * one.mean))
 
 
-def _folds(problem: Problem, codes: np.ndarray, folds: int, seed: int) -> Iterator[Fold]:
+def _folds(problem: Problem, codes: np.ndarray, folds: int, settings: FitSettings) -> list[Fold]:
+    """Of rows at random, of whole groups, or of later rows that are predicted from all before."""
+    if settings.time is not None or settings.group is not None:
+        if settings.time is not None:
+            splits = time_folds(times_in_seconds(problem.features[settings.time]), settings.time, folds)
+        else:
+            classes = codes if problem.classifies else np.zeros(len(codes))
+            splits = group_folds(classes, problem.features[settings.group], folds, settings.seed)
+        if len(splits) < folds:
+            raise ConfigError(f"--folds {folds}: the groups or times are enough for {len(splits)}")
+        return splits
     stratify = problem.classifies and np.bincount(codes).min() >= folds
     kind = StratifiedKFold if stratify else KFold
-    return kind(folds, shuffle=True, random_state=seed).split(codes, codes)
+    return list(kind(folds, shuffle=True, random_state=settings.seed).split(codes, codes))
 
 
 def _metric(codes: np.ndarray, splits: list[Fold]) -> str:

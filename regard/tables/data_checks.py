@@ -127,10 +127,10 @@ def like_identifiers(distinct: list[str]) -> bool:
 
 
 def _same_but_case(distinct: list[str]) -> list[str]:
-    """Two texts that differ in case only."""
+    """Two texts that differ in case or spaces only."""
     seen: dict[str, str] = {}
     for text in sorted(distinct):
-        other = seen.setdefault(text.casefold(), text)
+        other = seen.setdefault(" ".join(text.casefold().split()), text)
         if other != text:
             return [other, text]
     return []

@@ -95,8 +95,9 @@ def _check_target(
     scores = score(estimator, problem.features.iloc[held_out], problem.target.iloc[held_out])
     if not _beats_baseline(scores, problem, train, held_out):
         baseline = "the class frequencies" if problem.classifies else "the mean"
+        option = "--mode auto" if settings.mode == "in_context" else "--time-limit"  # in context nothing is trained
         logger.warning(
-            "note: %sheld-out rows are predicted no better than by %s; try more rows or --time-limit", about, baseline
+            "note: %sheld-out rows are predicted no better than by %s; try more rows or %s", about, baseline, option
         )
     some = sample(held_out, MAX_ROWS_OF_CAUTIONS)
     result = HeldOut(estimator, problem.features.iloc[some], problem.target.iloc[some], scores)

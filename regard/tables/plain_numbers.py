@@ -10,6 +10,15 @@ def number_range(low: float, high: float) -> str:
     return f"{plain_number(low, 6, separator='')} to {plain_number(high, 6, separator='')}"
 
 
+def percent_text(probability: float, places: int = 0) -> str:
+    """A probability in percent; with a decimal near 0 and 1, which it is never said to be."""
+    text = f"{probability:.{places}%}"
+    if float(text[:-1]) not in (0, 100):
+        return text
+    text = f"{probability:.1%}"
+    return {"100.0%": ">99.9%", "0.0%": "<0.1%"}.get(text, text)
+
+
 def plain_number(value: float, digits: int = 4, separator: str = ",") -> str:
     """So many significant digits, with thousands separators: -38,060 instead of -3.806e+04."""
     if value == 0:

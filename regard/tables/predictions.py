@@ -9,7 +9,7 @@ import pandas as pd
 
 from regard.tables.estimators.classifier import NPTClassifier
 from regard.tables.estimators.regressor import NPTRegressor
-from regard.tables.plain_numbers import plain_number
+from regard.tables.plain_numbers import percent_text, plain_number
 from regard.tables.predictor import interpolate_quantiles
 from regard.tables.ranges import check_levels
 from regard.tables.rare_class import check_threshold, choose_class
@@ -89,7 +89,7 @@ def sentence(one: TargetPredictions) -> str:
     """The prediction of one target for the first row, with its probability or its interval."""
     prediction, values = one.predictions[0], one.values[0]
     if one.classifies:
-        return f"predicted {one.target}: {prediction} (probability {values.max():.0%})"
+        return f"predicted {one.target}: {prediction} (probability {percent_text(values.max())})"
     number, low, high = _significant(prediction, values[0], values[-1])
     return f"predicted {one.target}: {number} (90% interval {low} to {high})"
 
@@ -97,7 +97,11 @@ def sentence(one: TargetPredictions) -> str:
 def short_prediction(one: TargetPredictions) -> str:
     """The prediction of one target for the first row: the class with its probability, or the number."""
     prediction, values = one.predictions[0], one.values[0]
-    return f"{prediction} {values.max():.0%}" if one.classifies else _significant(prediction, values[0], values[-1])[0]
+    return (
+        f"{prediction} {percent_text(values.max())}"
+        if one.classifies
+        else _significant(prediction, values[0], values[-1])[0]
+    )
 
 
 def _significant(prediction: float, low: float, high: float) -> list[str]:

@@ -21,6 +21,8 @@ def check_two_classes(threshold: float | None, config: Mapping[str, Any]) -> Non
     targets = config.get("targets")
     if threshold is None or not isinstance(targets, list) or not all(isinstance(one, dict) for one in targets):
         return
+    if len(targets) > 1:
+        raise ConfigError(f"--threshold {threshold:g}: is for a run with one target, not {len(targets)}")
     if [len(one.get("labels") or ()) for one in targets] != [2]:
         raise ConfigError(f"--threshold {threshold:g}: is for a target with two classes")
 

@@ -16,14 +16,25 @@ from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.ranges import check_probability
 
 RARE = 0.2  # fraction of the training rows
+SIMILAR = 0.4  # from this fraction on neither class is rare, and a name such as yes says which one to detect
+POSITIVE = {"1": "0", "yes": "no", "true": "false"}  # with the other class
 FEW = 20  # rows of a class, with which its scores are rough
 
 
 def rare_class(estimator: NPTClassifier | NPTRegressor, number: int = 0) -> int | None:
-    """If the `number`-th target has two classes: the one with fewer training rows, or the second of equal ones."""
-    if estimator.tables_[number].classes != 2:
+    """If the `number`-th target has two classes: the one with fewer training rows, or the second of equal ones.
+
+    Of classes of similar size it is 1, yes or true, if the other one is 0, no or false.
+    """
+    if not isinstance(estimator, NPTClassifier) or estimator.tables_[number].classes != 2:
         return None
     first, second = estimator.class_counts(number).tolist()
+    labels = np.asarray(estimator.classes_[number] if estimator.multi_output_ else estimator.classes_).tolist()
+    names = [str(label).strip().casefold() for label in labels]
+    if min(first, second) >= SIMILAR * (first + second):
+        for place, (one, other) in enumerate((names, names[::-1])):
+            if POSITIVE.get(one) == other:
+                return place
     return int(second <= first)
 
 
@@ -50,7 +61,9 @@ def check_threshold(estimator: NPTClassifier | NPTRegressor, threshold: float | 
     check_probability(threshold)
     if threshold is None:
         return
-    if estimator.multi_output_ or rare_class(estimator) is None:
+    if estimator.multi_output_:
+        raise ConfigError(f"--threshold {threshold:g}: is for a run with one target, not {len(estimator.tables_)}")
+    if rare_class(estimator) is None:
         raise ConfigError(f"--threshold {threshold:g}: is for a target with two classes")
 
 

@@ -23,10 +23,10 @@ from regard.tables.estimators.imputer import NPTImputer
 from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.explain import Evidence
 from regard.tables.explanations import EFFECT, Explanation, effects_table
-from regard.tables.plain_numbers import plain_number
+from regard.tables.plain_numbers import percent_text, plain_number
 from regard.tables.predictions import short_prediction
 from regard.tables.rare_class import FEW
-from regard.tables.scores import MAJORITY, NAMES, RARER_ROWS
+from regard.tables.scores import DETECTED_ROWS, MAJORITY, NAMES
 
 MAX_COLUMNS = 6  # side by side
 MAX_KEYS = 2  # before them
@@ -77,19 +77,19 @@ def scores_line(scores: Mapping[str, Any]) -> str:
         target, _, metric = name.rpartition(".")
         if metric in NAMES:
             prefix = f"{target}." if target else ""
-            note = _comparison(metric, scores.get(prefix + MAJORITY), scores.get(prefix + RARER_ROWS))
+            note = _comparison(metric, scores.get(prefix + MAJORITY), scores.get(prefix + DETECTED_ROWS))
             targets.setdefault(target, []).append(f"{NAMES[metric]} {_number(value)}{note}")
     return "; ".join(
         f"{target}: {', '.join(parts)}" if target else ", ".join(parts) for target, parts in targets.items()
     )
 
 
-def _comparison(metric: str, majority: float | None, rarer_rows: float | None) -> str:
+def _comparison(metric: str, majority: float | None, detected_rows: float | None) -> str:
     """What a score is to be compared with, or how few rows it rests on."""
     if metric == "accuracy" and majority is not None:
-        return f" (always the most frequent class: {majority:.4f})"
-    if metric == "auc" and rarer_rows is not None and rarer_rows < FEW:
-        return f" (rough: only {rarer_rows:.0f} {'row is' if rarer_rows == 1 else 'rows are'} of the rarer class)"
+        return f" (always the most frequent training class: {majority:.4f})"
+    if metric == "auc" and detected_rows is not None and detected_rows < FEW:
+        return f" (rough: only {detected_rows:.0f} {'row is' if detected_rows == 1 else 'rows are'} of the rarer class)"
     return ""
 
 
@@ -219,7 +219,8 @@ def _sum_of_effects(evidence: Evidence) -> str:
     """How to read the effects of columns."""
     of = "Shapley values, ± standard error"
     if evidence.is_probability:
-        of, start, end = f"{of}, in points of probability", f"{evidence.base:.1%}", f"{evidence.value:.1%}"
+        of = f"{of}, in points of probability"
+        start, end = percent_text(evidence.base, 1), percent_text(evidence.value, 1)
     else:
         start, end = plain_number(evidence.base, 5), plain_number(evidence.value, 5)
     return f"effect: from the average prediction for training rows, {start}, all effects lead to {end} ({of})"

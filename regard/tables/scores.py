@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from jaxtyping import Float
 
 from regard.core.errors import UserError
@@ -13,11 +14,13 @@ from regard.tables.estimators.regressor import NPTRegressor
 from regard.tables.lift import lift_table
 from regard.tables.predictor import interpolate_quantiles
 from regard.tables.rare_class import check_threshold, choose_class, confusion, detection_scores, rare_class
+from regard.tables.repeats import repeated
 
 Array = np.ndarray
 NAMES = {"auc": "AUC", "accuracy": "accuracy", "log_loss": "log-loss", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
-MAJORITY, RARER_ROWS = "most_frequent_class_accuracy", "rarer_class_rows"
 INTERVAL = (0.05, 0.95)  # levels
+MAJORITY, DETECTED_ROWS = "most_frequent_training_class_accuracy", "detected_class_rows"
+TRAINING_ROWS = "training_rows"  # of the rows that are scored
 MAX_CONFUSED = 10  # classes of a confusion matrix
 
 
@@ -66,13 +69,13 @@ def number_scores(truth: Float[Array, " row"], predicted: Float[Array, " row"]) 
 
 def trivial_scores(estimator: NPTClassifier | NPTRegressor, target: pd.Series, number: int = 0) -> dict[str, float]:
     """What scores of classes are to be compared with: the accuracy of always predicting the most frequent class of the
-    training rows, and of two classes how many rows are of the rarer one."""
+    training rows, and of two classes how many of these rows are of the one to detect."""
     if not isinstance(estimator, NPTClassifier):
         return {}
     labels = np.asarray(estimator.classes_[number] if estimator.multi_output_ else estimator.classes_).tolist()
     codes, rare = read_codes(target, labels), rare_class(estimator, number)
     scores = {MAJORITY: float((codes == int(estimator.class_counts(number).argmax())).mean())}
-    return scores if rare is None else {**scores, RARER_ROWS: int((codes == rare).sum())}
+    return scores if rare is None else {**scores, DETECTED_ROWS: int((codes == rare).sum())}
 
 
 def score(
@@ -126,6 +129,8 @@ def _evaluate_target(
     scores |= {**trivial_scores(estimator, cells, number), "rows": int(known.sum())}
     if isinstance(estimator, NPTClassifier) and estimator.tables_[number].classes <= MAX_CONFUSED:
         scores |= _detection(estimator, features, cells, number, threshold)
+    if count := int(known_rows(estimator, features, cells, number).sum()):
+        scores[TRAINING_ROWS] = count
     if not known.all():
         scores["dropped"] = int((~known).sum())  # rows without a target
     return scores
@@ -137,6 +142,20 @@ def _with_coverage(estimator: NPTRegressor, features: pd.DataFrame, cells: pd.Se
     low, high = interpolate_quantiles(output, INTERVAL).double().numpy().T
     inside = float(((low <= truth) & (truth <= high)).mean())
     return {**number_scores(truth, output[:, 0].double().numpy()), "coverage_90": inside}
+
+
+def known_rows(
+    estimator: NPTClassifier | NPTRegressor, features: pd.DataFrame, cells: pd.Series, number: int = 0
+) -> Array:
+    """Which of the rows repeat training rows, with their target; none of a table whose rows are equal by chance."""
+    if isinstance(estimator, NPTClassifier):
+        labels = estimator.classes_[number] if estimator.multi_output_ else estimator.classes_
+        target = read_codes(cells, np.asarray(labels).tolist())
+    else:
+        target = read_numbers(cells)
+    table = estimator.tables_[number]
+    targets = torch.tensor(target, dtype=table.target.dtype)
+    return repeated(estimator.columns_, table, estimator._encode(features), targets)
 
 
 def _detection(

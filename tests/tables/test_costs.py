@@ -83,7 +83,7 @@ def test_fit_proposes_a_threshold_that_predict_takes(tmp_path: Path, capsys: pyt
     assert any(line.split() == ["lift:", "gain", "lift"] for line in lines)
     assert any(line.startswith("top_10% ") for line in lines)
     assert sum("  1.0000  " in line for line in lines if line.startswith("top_")) <= 1
-    assert any(line.startswith("most_frequent_class_accuracy: 0.") for line in lines)
+    assert any(line.startswith("most_frequent_training_class_accuracy: 0.") for line in lines)
     for cost, message in (("20", "must be two numbers"), ("1:0", "more than 0"), ("1:x", "must be two numbers")):
         assert regard("fit", tmp_path / "t.csv", "--target", "fraud", "--cost", cost, "--out", tmp_path / "other") == 2
         assert f"--cost {cost}: " in (error := capsys.readouterr().err)

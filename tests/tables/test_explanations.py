@@ -80,7 +80,7 @@ def test_a_fit_is_one_json_object(folder: Path, tmp_path: Path, capsys: pytest.C
     assert document["rows"] == 70
     assert document["ignored"] == ["price", "id"]
     assert [column["name"] for column in document["columns"]] == ["area", "city", "agent", "sold"]
-    comparisons = {"most_frequent_class_accuracy", "rarer_class_rows"}
+    comparisons = {"most_frequent_training_class_accuracy", "detected_class_rows"}
     assert set(document["scores"]) == {"auc", "accuracy", "log_loss", *comparisons}
     assert set(document["thresholds"]) == {"threshold_cost", "threshold_f1"}
     assert all(f"note: {note}" in printed.err for note in document["notes"])

@@ -12,14 +12,15 @@ from sklearn.metrics import average_precision_score, confusion_matrix, f1_score,
 
 import regard.loading as regard_loading
 from regard.cli.runs import until_all_detected
+from regard.tables import NPTClassifier
 from regard.tables.costs import Cost
 from regard.tables.fit_settings import FitSettings
 from regard.tables.fitting import fit_problem
 from regard.tables.problem import read_problem
 from regard.tables.proposals import Detected, _cost_line, _rare_class_line
-from regard.tables.rare_class import best_threshold, confusion, detection_scores
+from regard.tables.rare_class import best_threshold, confusion, detection_scores, rare_class
 from regard.tables.rendering import scores_line
-from regard.tables.scores import MAJORITY, RARER_ROWS
+from regard.tables.scores import DETECTED_ROWS, MAJORITY
 from tests.command import regard
 from tests.tables.conftest import REAL
 
@@ -77,10 +78,10 @@ def test_a_proposal_from_few_rows_says_so():
 
 
 def test_the_scores_of_a_rare_class_are_beside_those_of_a_constant():
-    scores = {"auc": 0.7113, "accuracy": 0.97, MAJORITY: 0.97, RARER_ROWS: 3}
+    scores = {"auc": 0.7113, "accuracy": 0.97, MAJORITY: 0.97, DETECTED_ROWS: 3}
     assert scores_line(scores) == (
         "AUC 0.7113 (rough: only 3 rows are of the rarer class), "
-        "accuracy 0.9700 (always the most frequent class: 0.9700)"
+        "accuracy 0.9700 (always the most frequent training class: 0.9700)"
     )
 
 
@@ -143,3 +144,31 @@ def test_thresholds_that_mean_nothing_are_refused(tmp_path: Path, capsys: pytest
         for verb in ("predict", "evaluate"):
             assert regard(verb, tmp_path / run, tmp_path / "t.csv", "--threshold", value) == 2
             assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("labels", "counts", "chosen"),
+    [
+        (["no", "yes"], (23, 27), "yes"),
+        ([0, 1], (21, 29), "1"),
+        ([False, True], (24, 26), "True"),
+        ([0, 1], (15, 35), "0"),  # rarer, and not of similar size
+        (["left", "right"], (23, 27), "left"),
+    ],
+)
+def test_of_classes_of_similar_size_the_positive_one_is_detected(labels: list, counts: tuple[int, int], chosen: str):
+    target = pd.Series(np.repeat(np.array(labels, dtype=object), counts)).infer_objects()
+    frame = pd.DataFrame({"x": np.arange(50.0)})
+    model = NPTClassifier(mode="in_context", members=1, random_state=0).fit(frame, target)
+    assert str(model.classes_[rare_class(model)]) == chosen
+
+
+def test_a_threshold_is_for_one_target(tmp_path: Path, capsys: pytest.CaptureFixture):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=40), "a": rng.choice(["n", "y"], 40), "b": rng.choice(["n", "y"], 40)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    words = ["--target", "a", "b", "--mode", "in_context", "--out", tmp_path / "run"]
+    assert regard("fit", tmp_path / "t.csv", *words) == 0
+    for verb in ("predict", "evaluate"):
+        assert regard(verb, tmp_path / "run", tmp_path / "t.csv", "--threshold", "0.3") == 2
+        assert "--threshold 0.3: is for a run with one target, not 2" in capsys.readouterr().err

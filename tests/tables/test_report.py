@@ -1,5 +1,6 @@
 """The report of a fitted table: its numbers equal those that others compute, and its page is one safe file."""
 
+import html
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -452,6 +453,21 @@ def test_numbers_and_dates_are_not_broken_over_lines():
 
 
 @pytest.mark.usefixtures("few")
+def test_a_run_with_a_cost_has_the_threshold_for_it(tmp_path: Path):
+    table, prices = houses(60)
+    table.assign(dear=(prices > prices.median()).map({True: "yes", False: "no"})).to_csv(tmp_path / "t.csv")
+    run, out = tmp_path / "run", tmp_path / "report.html"
+    words = ("--target", "dear", "--mode", "in_context", "--cost", "1:20")
+    assert command("fit", tmp_path / "t.csv", *words, "--out", run) == 0
+    assert command("explain", run, "--report", out) == 0
+    text = "".join(check_page(out.read_text()).itertext())
+    assert (
+        "The threshold that regard fit proposed for a cost of 1:20 (false alarm : miss), by other held-out rows" in text
+    )
+    assert "cost per row (1:20)" in text
+
+
+@pytest.mark.usefixtures("few")
 def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture):
     table, prices = houses(30)
     files = {name: tmp_path / f"{name}.csv" for name in ("train", "test", "new")}
@@ -470,8 +486,7 @@ def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture):
     capsys.readouterr()
     assert command("explain", run, files["new"], "--report", out) == 0
     assert "has no column 'price': training rows are held out instead" in capsys.readouterr().err
-    assert "all 30 training rows" in out.read_text()
-    assert "fit held out rows by --time sold; here they are held out at random" in out.read_text()
+    assert "6 training rows, the last ones by 'sold'" in html.unescape(out.read_text())
     assert command("explain", run) == 2
     assert "needs a table whose row is explained, or --report FILE.html" in capsys.readouterr().err
     assert command("explain", run, "--report", tmp_path / "report.pdf") == 2
@@ -483,7 +498,7 @@ def test_proposed_commands_repeat_the_options_of_the_fit():
     config = {"split": "--group who", "cost": "1:20", "scores": {"threshold_f1": 0.2}}
     options = FitOptions.of_run(config, estimator)
     assert options.of_fit() == " --ignore id --kind 'b c=category' --group who --cost 1:20"
-    assert options.of_compare() == " --ignore id --ignore who --kind 'b c=category'"
+    assert options.of_compare() == " --ignore id --kind 'b c=category' --group who"
     asked = FitOptions.of_run({"query": "select 1", "task": "regress"}, SimpleNamespace(kinds=None, weights=None))
     assert asked.of_compare() == " --task regress --query 'select 1'"
     assert FitOptions().of_fit() == ""

@@ -43,12 +43,14 @@ def add_to_run(run: Path, table: Path, json: bool = False) -> None:
 
 def _add(run: Path, table: Path) -> tuple["AddedRows", int, list[str]]:
     """What was added, how many rows the run has now, and what the difference of the scores means."""
+    import numpy as np
     import torch
 
+    from regard.core.errors import UserError
     from regard.loading import load_table
     from regard.store import CONFIG, RunFolder, read_config
     from regard.tables.added_scores import added_scores
-    from regard.tables.adding import add_rows, encode_addition, next_row
+    from regard.tables.adding import add_rows, encode_addition, known_already, next_row
     from regard.tables.encode.column import shorten
     from regard.tables.encode.frames import errors_in
     from regard.tables.encode.growth import new_categories
@@ -63,6 +65,13 @@ def _add(run: Path, table: Path) -> tuple["AddedRows", int, list[str]]:
         logger.warning("note: %s without a target: dropped", "1 row" if dropped == 1 else f"{dropped:,} rows")
     with errors_in(table):
         addition = encode_addition(estimator, features, targets)
+        again = known_already(estimator, addition)
+        if again.all():
+            raise UserError(f"every row is in {run} already, with its target: there is nothing to add")
+    if again.any():
+        count = f"{again.sum():,} of {len(again):,} rows"
+        logger.warning("note: %s %s in the run already: skipped", count, "is" if again.sum() == 1 else "are")
+        features, addition = features[~again], addition.take(np.flatnonzero(~again))
     for name, new in new_categories(estimator.columns_, addition.columns):
         shown = ", ".join(repr(shorten(str(value))) for value in new[:3]) + (", …" if len(new) > 3 else "")
         logger.info("%r: new categories: %s", name, shown)

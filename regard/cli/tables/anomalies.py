@@ -6,7 +6,7 @@ from pathlib import Path
 from regard.cli.app import app
 from regard.cli.results import count_rows
 from regard.cli.tables.options import Kinds, read_kinds
-from regard.core.errors import at_least
+from regard.core.errors import UserError, at_least
 
 logger = logging.getLogger("regard.tables")
 
@@ -57,6 +57,9 @@ def anomalies(
         check_written(out)
     frame = read_table(table)
     known = frame if train is None else read_table(train)
+    if len(known) < 2:
+        rows = "one row" if len(known) else "no rows"
+        raise UserError(f"{train or table}: has {rows}, so there is nothing to compare with")
     with errors_in(train or table):
         ignored = AnomalyReport.ignored(known, ignore)
         detector = NPTAnomalies(members=members, kinds=read_kinds(kinds) or None, random_state=seed)

@@ -21,6 +21,8 @@ def compare(
     mode: Mode = "auto",
     kinds: Kinds = (),
     ignore: tuple[str, ...] = (),
+    time: str | None = None,
+    group: str | None = None,
     query: str = "",
     seed: int = 0,
     json: bool = False,
@@ -46,6 +48,10 @@ def compare(
         COLUMN=number, category, date or text, if the inferred kind is wrong.
     ignore
         Columns to drop, such as identifiers, or those that are unknown at prediction time.
+    time
+        Column of dates or numbers: the folds are the parts of the later half, each predicted from all rows before it.
+    group
+        Column whose groups, such as the visits of a patient, are held out together; it is no feature.
     query
         SQL select on a SQLite or DuckDB file, which is opened read-only.
     seed
@@ -64,7 +70,7 @@ def compare(
     from regard.tables.rendering import comparison_grid
 
     json = check_out(out, tables=True, as_json=json)
-    settings = FitSettings(mode, time_limit, seed, read_kinds(kinds))
+    settings = FitSettings(mode, time_limit, seed, read_kinds(kinds), time=time, group=group)
     table = read_sources(tables, query)
     problem = read_problem(table, target, task, settings.kinds, ignore)
     log_target(problem)

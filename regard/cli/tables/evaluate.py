@@ -10,7 +10,7 @@ def evaluate_table(
     run: Path, files: tuple[Path, ...], threshold: float | None = None, query: str = "", **others: Any
 ) -> dict[str, Any]:
     """Scores of a fitted table on one file or several with the same columns; options for text are refused."""
-    from regard.cli.tables.notes import note_threshold
+    from regard.cli.tables.notes import note_threshold, note_training_rows
     from regard.data.tables.files import read_table
     from regard.data.tables.source import read_sources
     from regard.loading import load_table
@@ -24,6 +24,7 @@ def evaluate_table(
     estimator = load_table(run)
     with errors_in(table):
         scores = evaluate(estimator, read_table(table), str(table), threshold)
+    note_training_rows(scores)
     if threshold is None:
         note_threshold(run, estimator)
     return scores

@@ -1,10 +1,10 @@
-"""Notes: those of the library, collected while a verb works, for its JSON; and one on the threshold of a rare class."""
+"""Notes: those of the library, collected while a verb works, for its JSON; on training rows and thresholds."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regard.tables.persist.load import Estimator
@@ -49,3 +49,21 @@ def note_threshold(run: Path, estimator: "Estimator") -> None:
         str(estimator.classes_[rare]),
         proposed,
     )
+
+
+def note_training_rows(scores: Mapping[str, Any]) -> None:
+    """Say that rows that are scored are those that the run knows."""
+    from regard.tables.scores import TRAINING_ROWS
+
+    for name, known in scores.items():
+        target, _, what = name.rpartition(".")
+        if what != TRAINING_ROWS:
+            continue
+        rows = scores[f"{target}.rows" if target else "rows"]
+        logging.getLogger("regard.tables").warning(
+            "note: %s%s of %s rows %s of the run: their score says nothing about new rows",
+            f"{target!r}: " if target else "",
+            f"{known:,}",
+            f"{rows:,}",
+            "is a training row" if known == 1 else "are training rows",
+        )

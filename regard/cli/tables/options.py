@@ -18,13 +18,17 @@ logger = logging.getLogger("regard.tables")
 
 
 def log_target(*problems: "Problem") -> None:
-    """Say how the target, or each of several, is read."""
+    """Say how the target, or each of several, is read, and what may be wrong with it."""
+    from regard.tables.target_checks import check_target
+
     dropped, names = problems[0].dropped, " or no ".join(repr(one.target.name) for one in problems)
     if dropped:
         logger.warning("note: %s no %s: dropped", "1 row has" if dropped == 1 else f"{dropped:,} rows have", names)
     for problem in problems:
         task = "classification" if problem.classifies else "regression"
         logger.info("%s: %s (%s)", problem.target.name, task, problem.reason)
+        for line in check_target(problem):
+            logger.warning("note: %s", line)
 
 
 def read_kinds(words: tuple[str, ...]) -> dict[str, str]:

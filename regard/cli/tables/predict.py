@@ -44,7 +44,8 @@ def predict(
     quantiles
         Quantiles of a predicted number, beside its mean.
     threshold
-        Of two classes, predict the one with fewer training rows from this probability on, instead of one half.
+        Of two classes, predict the one with fewer training rows, or of similar numbers 1, yes or true, from this
+        probability on, instead of one half.
     members
         Ensemble members that predict, at most: with 2 of 8, a file takes a quarter of the time, and predictions are a
         little less accurate.

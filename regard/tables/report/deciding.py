@@ -17,6 +17,13 @@ def influence_section(target: TargetResults) -> Iterator[str]:
     shown = [one for one in measured.rows if one.weight >= NEARLY_UNIFORM * measured.uniform]
     if shown:
         yield paragraph("An error in one of these rows spreads to many predictions: check them first.")
+        if measured.identifiers:
+            names = " and ".join(f"{cell_text(name)!r}" for name in measured.identifiers)
+            one = len(measured.identifiers) == 1
+            yield paragraph(
+                f"{names} {'looks like an identifier' if one else 'look like identifiers'}, and rows may stand out by "
+                f"{'it' if one else 'them'} alone: without {'it' if one else 'them'} (--ignore) this list tells more."
+            )
         yield _rows(shown, measured, target.name)
     else:
         largest = max((one.weight for one in measured.rows), default=0.0) / measured.uniform

@@ -1,7 +1,8 @@
 """Held-out rows of one target with the predictors that have not seen them: a file's rows, one split, or several folds.
 
-A small table is cross-validated, so that every row is predicted by a predictor that was fitted without it. All rows
-are encoded by the columns of the fitted estimator, and predicted by predictors of its mode.
+A small table is cross-validated, so that every row is predicted by a predictor that was fitted without it. Rows are
+held out as `fit` did: at random, whole groups, or the last ones in time. All rows are encoded by the columns of the
+fitted estimator, and predicted by predictors of its mode.
 """
 
 import logging
@@ -10,16 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 from torch import Tensor
 
 from regard.core.errors import ConfigError
+from regard.tables.encode.columns import Columns
 from regard.tables.encode.table import EncodedTable
 from regard.tables.network.pretrained import pretrained_model
 from regard.tables.predictor import Predictor
-from regard.tables.splits import sample
+from regard.tables.splits import group_folds, later_rows, sample, split_by_group, times_in_seconds
 from regard.tables.threads import threads
 
 Estimator = Any  # NPTClassifier or NPTRegressor: they call this package, which therefore does not import them
@@ -87,37 +90,73 @@ class Division:
 
     train: tuple[Int[np.ndarray, "_"], ...]
     held_out: tuple[Int[np.ndarray, "_"], ...]
+    how: str = ""  # if not at random: such as "whole groups of 'customer'"
 
     def describe(self, rows: int, seconds: float | None) -> str:
         count = sum(map(len, self.held_out))
         brief = "" if seconds is None else f" for {seconds:.2g} seconds"
         if len(self.train) > 1:
             some = "all" if count == rows else f"{count:,} of the"
+            without = f", {self.how}" if self.how else ""
             return (
                 f"{some} {rows:,} training rows, each predicted by a model fitted{brief} without it "
-                f"({len(self.train)}-fold cross-validation)"
+                f"({len(self.train)}-fold cross-validation{without})"
             )
         return (
-            f"{count:,} training rows drawn at random, predicted by a model fitted{brief} to "
-            f"{len(self.train[0]):,} of the other rows"
+            f"{count:,} training rows{f', {self.how},' if self.how else ' drawn at random,'} predicted by a model "
+            f"fitted{brief} to {len(self.train[0]):,} of the other rows"
         )
 
 
-def divide(estimator: Estimator) -> Division:
-    """Folds of a small table, one split of a larger one; a row that was repeated by its weight is one row."""
+def divide(estimator: Estimator, option: str = "", column: str = "") -> Division:
+    """Folds of a small table, one split of a larger one; a row that was repeated by its weight is one row.
+
+    With `--group` or `--time` and a column, whole groups or the last rows are held out, as `fit` did.
+    """
     _, first, inverse = np.unique(estimator.rows_.numpy(), return_index=True, return_inverse=True)
     if len(first) < MIN_ROWS:
         raise ConfigError(
             f"{len(first)} training rows are too few to hold some out (at least {MIN_ROWS}); pass a table with the "
             "target for the report"
         )
-    target = estimator.tables_[0].target.numpy()[first]
-    train, held_out = zip(*_splits(target, estimator.tables_[0].classes > 0, estimator.seed_), strict=True)
+    target, how = estimator.tables_[0].target.numpy()[first], ""
+    classifies = estimator.tables_[0].classes > 0
+    if option:
+        cells = _cells(estimator, column).iloc[first]
+        if option == "--time":
+            split = later_rows(times_in_seconds(cells), column)
+            splits: Sequence[tuple[np.ndarray, np.ndarray]] = [(split.train, split.held_out)]
+            how = f"the last ones by {column!r}"
+        else:
+            splits, how = _group_splits(target, classifies, cells, estimator.seed_), f"whole groups of {column!r}"
+    else:
+        splits = _splits(target, classifies, estimator.seed_)
+    train, held_out = zip(*splits, strict=True)
     most = MAX_HELD_OUT // len(train)
     return Division(
         tuple(np.flatnonzero(np.isin(inverse.reshape(-1), rows)) for rows in train),
         tuple(first[sample(rows, most)] for rows in held_out),
+        how,
     )
+
+
+def _cells(estimator: Estimator, column: str) -> pd.Series:
+    """The cells of a column of the training rows, a feature or an ignored one."""
+    if column in estimator.keys_:
+        return estimator.keys_[column].infer_objects()
+    frame = cells_of(estimator.columns_, estimator.tables_[0].values)
+    if column not in frame:
+        raise ConfigError(f"the run has no column {column!r}")
+    return frame[column]
+
+
+def cells_of(columns: Columns, values: Tensor) -> pd.DataFrame:
+    """The cells of encoded rows. Numbers keep all digits, so that equal rows remain equal."""
+    frame = columns.decode(values.numpy())
+    for column, positions in zip(columns.columns, columns.positions(), strict=True):
+        if column.kind == "number":
+            frame[column.name] = values[:, positions[0]].double().numpy()
+    return frame
 
 
 def _splits(target: np.ndarray, classifies: bool, seed: int) -> Sequence[tuple[np.ndarray, np.ndarray]]:
@@ -128,6 +167,16 @@ def _splits(target: np.ndarray, classifies: bool, seed: int) -> Sequence[tuple[n
         return list(folds(FOLDS, shuffle=True, random_state=seed).split(target, target))
     one = StratifiedShuffleSplit if classifies and least >= 2 else ShuffleSplit
     return list(one(1, test_size=HELD_OUT, random_state=seed).split(target, target))
+
+
+def _group_splits(
+    target: np.ndarray, classifies: bool, cells: pd.Series, seed: int
+) -> Sequence[tuple[np.ndarray, np.ndarray]]:
+    """Whole groups, in as many folds; the classes of numbers are all the same."""
+    if len(target) > MAX_ROWS_OF_FOLDS:
+        split = split_by_group(cells, seed)
+        return [(split.train, split.held_out)]
+    return group_folds(target if classifies else np.zeros(len(target)), cells, FOLDS, seed)
 
 
 def fold_seconds(estimator: Estimator, folds: int) -> float | None:

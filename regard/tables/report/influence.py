@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from regard.tables.data_checks import identifiers
 from regard.tables.explain import ROWS_PER_PASS
 from regard.tables.report.held_out import HeldOutRows
 from regard.tables.report.results import DecidingRow, Influence
@@ -42,4 +43,5 @@ def measure_influence(
     )
     context = np.mean([len(np.unique(estimator.rows_.numpy()[fold.rows])) for fold in rows.folds])
     attends = all(fold.predictor.attends_to_labels for fold in rows.folds)
-    return Influence(tuple(shown), deciding, float(1 / context), len(some.truth), attends)
+    keys = tuple(identifiers(estimator.columns_, table.values.numpy()))
+    return Influence(tuple(shown), deciding, float(1 / context), len(some.truth), attends, keys)

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from regard.core.errors import ConfigError
 from regard.core.version import VERSION
+from regard.tables.costs import read_cost
 from regard.tables.encode.cells import read_codes, read_numbers
 from regard.tables.encode.frames import as_frame
 from regard.tables.rare_class import is_rare, rare_class
@@ -24,6 +25,8 @@ from regard.tables.report.dependence import measure_dependence
 from regard.tables.report.direction import Outputs
 from regard.tables.report.held_out import (
     MAX_HELD_OUT,
+    MIN_ROWS,
+    Division,
     HeldOutRows,
     divide,
     divided_rows,
@@ -34,7 +37,7 @@ from regard.tables.report.importance import measure_importance
 from regard.tables.report.influence import measure_influence
 from regard.tables.report.mistakes import confusion, detection, residuals
 from regard.tables.report.next_steps import Origin, next_steps
-from regard.tables.report.results import Coverage, Reliability, Results, TargetResults, Training
+from regard.tables.report.results import Coverage, Detection, Reliability, Results, TargetResults, Training
 from regard.tables.report.warnings import column_warnings, score_warnings
 from regard.tables.splits import sample
 from regard.tables.threads import threads
@@ -55,19 +58,13 @@ class TestTable:
 def measure(estimator: Estimator, origin: Origin, test: TestTable | None = None) -> Results:
     """Everything that a report shows; `test` is another table, otherwise some of the training rows are held out."""
     began = time.monotonic()
-    rows, held_out = _held_out_rows(estimator, test)
-    targets, notes = [], list(column_warnings(estimator))
-    if origin.split is not None and test is None:
-        notes.append(
-            f"fit held out rows by {origin.split}; here they are held out at random, which may flatter the scores. "
-            f"Better hold out a file of such rows: regard explain {origin.name} FILE.csv --report report.html"
-        )
+    rows, held_out, how, unsplit = _held_out_rows(estimator, origin, test)
+    targets, notes = [], [*column_warnings(estimator), *unsplit]
     for number, each in enumerate(rows):
         labels = _labels(estimator, number)
         with threads(estimator.n_jobs):
-            targets.append(_measure_target(estimator, number, each, labels, origin.threshold))
+            targets.append(_measure_target(estimator, number, each, labels, origin))
             logger.info("report: leaks, repeated rows and time")
-            how = "" if test is None else f", those of {test.name}"
             prefix = f"{targets[-1].name}: " if len(rows) > 1 else ""
             notes += [prefix + line for line in score_warnings(estimator, number, each, labels, how)]
     return Results(
@@ -77,6 +74,7 @@ def measure(estimator: Estimator, origin: Origin, test: TestTable | None = None)
         training=_training(estimator, [one.name for one in targets]),
         held_out=held_out,
         held_out_rows=len(rows[0].truth),
+        how=how if test is None else "",
         targets=tuple(targets),
         warnings=tuple(dict.fromkeys(notes)),
         commands=next_steps(origin, estimator.mode, tuple(targets)),
@@ -84,13 +82,16 @@ def measure(estimator: Estimator, origin: Origin, test: TestTable | None = None)
     )
 
 
-def _held_out_rows(estimator: Estimator, test: TestTable | None) -> tuple[list[HeldOutRows], str]:
-    """The held-out rows of each target, and which they are."""
+def _held_out_rows(
+    estimator: Estimator, origin: Origin, test: TestTable | None
+) -> tuple[list[HeldOutRows], str, str, list[str]]:
+    """The held-out rows of each target, which they are, how they differ from rows drawn at random, and warnings."""
     count = len(estimator.tables_)
     if test is None:
-        division = divide(estimator)
+        division, notes = _division(estimator, origin)
         held_out = division.describe(estimator.rows_.unique().numel(), fold_seconds(estimator, len(division.train)))
-        return [divided_rows(estimator, number, division) for number in range(count)], held_out
+        rows = [divided_rows(estimator, number, division) for number in range(count)]
+        return rows, held_out, division.how, notes
     frame = as_frame(test.features)
     known = np.logical_and.reduce([target.notna().to_numpy() for target in test.targets])
     if not known.any():
@@ -99,7 +100,21 @@ def _held_out_rows(estimator: Estimator, test: TestTable | None) -> tuple[list[H
     values = estimator._encode(frame.iloc[chosen])
     some = "the" if len(chosen) == known.sum() else f"a sample of {len(chosen):,} of the"
     rows = [_file_rows(estimator, number, values, target.iloc[chosen]) for number, target in enumerate(test.targets)]
-    return rows, f"{some} {known.sum():,} rows of {test.name}, predicted by the model fitted to all training rows"
+    held_out = f"{some} {known.sum():,} rows of {test.name}, predicted by the model fitted to all training rows"
+    return rows, held_out, f"those of {test.name}", []
+
+
+def _division(estimator: Estimator, origin: Origin) -> tuple[Division, list[str]]:
+    """Rows held out as `fit` did; at random, with a warning, if the run cannot tell how."""
+    try:
+        return divide(estimator, *origin.options.split_by), []
+    except ConfigError as error:
+        if origin.split is None or len(estimator.rows_.unique()) < MIN_ROWS:
+            raise
+        return divide(estimator), [
+            f"fit held out rows by {origin.split}, which is impossible here ({error}); they are held out at random, "
+            "which may flatter the scores"
+        ]
 
 
 def _file_rows(estimator: Estimator, number: int, values: Float[Tensor, "row cell"], target: pd.Series) -> HeldOutRows:
@@ -117,7 +132,7 @@ def _labels(estimator: Estimator, number: int) -> np.ndarray:
 
 
 def _measure_target(
-    estimator: Estimator, number: int, rows: HeldOutRows, labels: np.ndarray, threshold: float | None
+    estimator: Estimator, number: int, rows: HeldOutRows, labels: np.ndarray, origin: Origin
 ) -> TargetResults:
     name = estimator.target_names_[number] or (f"target {number}" if estimator.multi_output_ else "target")
     names, seed = tuple(map(str, labels)), estimator.seed_
@@ -139,13 +154,24 @@ def _measure_target(
         models=scores,
         calibration=_calibration(rows, predicted, names, rare),
         mistakes=confusion(rows.truth, predicted, names) if names else residuals(rows.truth, predicted[:, 0]),
-        detection=detection(rows.truth == rare, predicted[:, rare], names[rare], threshold)
-        if rare is not None and is_rare(estimator, number)
-        else None,
+        detection=_detection(estimator, number, rows, predicted, origin),
         importance=importance,
         dependence=measure_dependence(rows, estimator.columns_, known, order, outputs),
         influence=measure_influence(estimator, number, rows, labels, order),
     )
+
+
+def _detection(
+    estimator: Estimator, number: int, rows: HeldOutRows, predicted: np.ndarray, origin: Origin
+) -> Detection | None:
+    """Of a rare class, and of any of two classes whose errors have a cost."""
+    chosen, rare = rare_class(estimator, number), is_rare(estimator, number)
+    cost = read_cost(origin.options.cost) if origin.options.cost else None
+    if chosen is None or not (rare or cost):
+        return None
+    name = str(_labels(estimator, number)[chosen])
+    measured = detection(rows.truth == chosen, predicted[:, chosen], name, origin.threshold, cost)
+    return None if measured is None else replace(measured, rare=rare)
 
 
 def _outputs(estimator: Estimator, number: int, name: str, names: tuple[str, ...], rare: int | None) -> Outputs:

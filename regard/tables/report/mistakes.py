@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.metrics import precision_recall_curve
 
+from regard.tables.costs import Cost, cheapest_threshold, mean_cost
 from regard.tables.rare_class import best_threshold, detection_scores
 from regard.tables.report.results import Confusion, Detection, Residuals
 from regard.tables.splits import sample
@@ -52,17 +53,28 @@ def recall_steps(
 
 
 def detection(
-    truth: np.ndarray, probability: Float[np.ndarray, " row"], label: str, proposed: float | None = None
+    truth: np.ndarray,
+    probability: Float[np.ndarray, " row"],
+    label: str,
+    proposed: float | None = None,
+    cost: Cost | None = None,
 ) -> Detection | None:
     """How a class is detected, if any held-out row has it; `truth` is whether each row does.
 
-    The threshold is the one that `fit` has `proposed`, if it has, or else the best one for these rows.
+    The threshold is the one that `fit` has `proposed`, if it has, or else the best one for these rows: by F1, or by the
+    cost if there is one.
     """
     if not truth.any():
         return None
     recall, precision = recall_steps(truth, probability)
-    threshold = best_threshold(truth, probability)[0] if proposed is None else proposed
+    threshold = proposed
+    if threshold is None:
+        by_f1 = best_threshold(truth, probability)[0]
+        threshold = by_f1 if cost is None else cheapest_threshold(truth, probability, cost)
     scores = {name: detection_scores(truth, probability, at) for name, at in (("0.5", 0.5), ("proposed", threshold))}
+    if cost is not None:
+        for name, at in (("0.5", 0.5), ("proposed", threshold)):
+            scores[name]["cost"] = mean_cost(truth, probability, at, cost)
     return Detection(
         label,
         float(truth.mean()),
@@ -72,4 +84,5 @@ def detection(
         threshold,
         scores,
         chosen_here=proposed is None,
+        cost="" if cost is None else str(cost),
     )

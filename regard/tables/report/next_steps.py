@@ -30,25 +30,30 @@ class FitOptions:
         texts = {name: str(config.get(name) or "") for name in ("split", "task", "query", "cost")}
         return cls(kinds=estimator.kinds or {}, weights=str(estimator.weights or ""), **texts)
 
-    def of_fit(self) -> str:
+    @property
+    def split_by(self) -> tuple[str, str]:
+        """The option and its column; both are empty if rows were held out at random."""
         option, _, column = self.split.partition(" ")
-        options = self._shared(apart=column if option == "--group" else None)
-        options += [option, column] if column else []
+        return option, column
+
+    def of_fit(self) -> str:
+        options = self._shared()
         for name, value in (("--cost", self.cost), ("--weights", self.weights)):
             options += [name, value] if value else []
         return _option_text(options)
 
     def of_compare(self) -> str:
-        """`compare` holds out rows at random; the column of --group is no feature there either."""
-        return _option_text(self._shared(apart=None))
+        return _option_text(self._shared())
 
-    def _shared(self, apart: str | None) -> list[str]:
+    def _shared(self) -> list[str]:
+        split, by = self.split_by
         options = []
         for column, kind in self.kinds.items():
             if kind != IGNORE:
                 options += ["--kind", f"{column}={kind}"]
-            elif column != apart:
+            elif (split, column) != ("--group", by):  # the column of --group is no feature anyway
                 options += ["--ignore", column]
+        options += [split, by] if by else []
         for name, value in (("--task", self.task), ("--query", self.query)):
             options += [name, value] if value else []
         return options

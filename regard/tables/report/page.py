@@ -47,10 +47,10 @@ def _body(results: Results) -> Iterator[str]:
     yield f'<p class="kicker">{escape(origin)}</p>'
     if several:
         yield f"<h1>{len(results.targets)} targets: {escape(', '.join(one.name for one in results.targets))}</h1>"
-        yield "".join(paragraph(f"{sentence(one, results.held_out_rows)}") for one in results.targets)
+        yield "".join(paragraph(f"{sentence(one, results)}") for one in results.targets)
     else:
         yield f"<h1>Predicting {escape(results.targets[0].name)}</h1>"
-        yield f'<p class="lead">{escape(sentence(results.targets[0], results.held_out_rows))}</p>'
+        yield f'<p class="lead">{escape(sentence(results.targets[0], results))}</p>'
         yield _cards(results.targets[0])
     yield _section("What was learned from what", _training(results.training, results.held_out))
     for target in results.targets:
@@ -81,18 +81,19 @@ def _section(title: str, content: Iterable[str]) -> str:
     return f"<section><h2>{escape(title)}</h2>{''.join(content)}</section>"
 
 
-def sentence(target: TargetResults, rows: int) -> str:
+def sentence(target: TargetResults, results: Results) -> str:
     """The result in one plain sentence, and how it compares."""
+    rows = f"{results.held_out_rows:,} rows{f' ({results.how})' if results.how else ''}"
     own, constant = (one.scores for one in target.models[:2])
     if target.classes:
         right, naive = (percent(one["accuracy"].value, 1) for one in (own, constant))
         return (
-            f"{target.name} is predicted correctly for {right} of {rows:,} rows that the model had not seen; always "
+            f"{target.name} is predicted correctly for {right} of {rows} that the model had not seen; always "
             f"predicting the most frequent class, it would be {naive}. {_comparison(target)}"
         )
     error, naive = (score_text("mae", one["mae"].value) for one in (own, constant))
     return (
-        f"Predictions of {target.name} are off by {error} on average, on {rows:,} rows that the model had not seen; "
+        f"Predictions of {target.name} are off by {error} on average, on {rows} that the model had not seen; "
         f"predicting the mean for every row, it would be {naive}. {_comparison(target)}"
     )
 

@@ -79,6 +79,8 @@ class Detection:
     threshold: float  # proposed by `fit`, or with the largest F1 here
     scores: dict[str, dict[str, float]]  # precision, recall and F1 by threshold: "0.5" and the proposed one
     chosen_here: bool = True  # whether the threshold was chosen on these rows
+    rare: bool = True
+    cost: str = ""  # FALSE_ALARM:MISS, for which the threshold is; or else it is for F1
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ class Influence:
     uniform: float  # the weight that all rows would have if none stood out
     held_out: int  # rows whose evidence was averaged
     attends_to_labels: bool
+    identifiers: tuple[str, ...] = ()  # features that look like them
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,7 @@ class Results:
     training: Training
     held_out: str  # which rows these are, and by which model they were predicted
     held_out_rows: int
+    how: str  # they were held out, if not at random
     targets: tuple[TargetResults, ...]
     warnings: tuple[str, ...]
     commands: tuple[tuple[str, str], ...]  # what to do next, and how

@@ -166,30 +166,36 @@ def _by_class(measured: Confusion) -> str:
 
 
 def detection_section(measured: Detection) -> Iterator[str]:
+    rare = "rare: " if measured.rare else ""
     yield paragraph(
-        f"{measured.label!r} is rare: {percent(measured.frequency, 1)} of the held-out rows. Its average precision "
+        f"{measured.label!r} is {rare}{percent(measured.frequency, 1)} of the held-out rows. Its average precision "
         f"(the area under the curve) is {fixed(measured.average_precision, 3)}. " + _proposal(measured)
     )
+    heads = {"precision": "precision", "recall": "recall", "f1": "F1"}
+    heads |= {"cost": f"cost per row ({measured.cost})"} if measured.cost else {}
     rows = [
-        [number_text(at, 2), *(fixed(measured.scores[name][each], 3) for each in ("precision", "recall", "f1"))]
+        [number_text(at, 2), *(fixed(measured.scores[name][each], 3) for each in heads)]
         for name, at in (("0.5", 0.5), ("proposed", measured.threshold))
     ]
-    listed = table(["predicted from", "precision", "recall", "F1"], rows, right=(0, 1, 2, 3))
+    listed = table(["predicted from", *heads.values()], rows, right=range(len(heads) + 1))
     drawn = figure(
         plots.detection_plot(measured),
         "Precision: how many of those predicted are right. Recall: how many of them are detected. The dashed line is "
         "guessing.",
     )
-    chosen = note("The threshold was chosen on these rows, so its F1 is a little optimistic.")
+    what = "cost" if measured.cost else "F1"
+    chosen = note(f"The threshold was chosen on these rows, so its {what} is a little optimistic.")
     chosen = chosen if measured.chosen_here else ""
     yield f'<div class="pair">{drawn}<div>{listed}{chosen}</div></div>'
 
 
 def _proposal(measured: Detection) -> str:
     start = number_text(measured.threshold, 2)
+    goal = f" for a cost of {measured.cost} (false alarm : miss)" if measured.cost else ""
     if measured.chosen_here:
-        return f"Predicting it from a probability of {start} on has the largest F1."
-    return f"The threshold that regard fit proposed, by other held-out rows, is {start}."
+        least = f"costs least{goal}" if goal else "has the largest F1"
+        return f"Predicting it from a probability of {start} on {least}."
+    return f"The threshold that regard fit proposed{goal}, by other held-out rows, is {start}."
 
 
 def importance_section(target: TargetResults) -> Iterator[str]:

@@ -10,11 +10,10 @@ import torch
 
 from regard.tables.cautions import cautions
 from regard.tables.data_checks import check_training_data
-from regard.tables.encode.columns import Columns
 from regard.tables.fit_settings import FitSettings
 from regard.tables.leaks import HeldOut
 from regard.tables.problem import Problem
-from regard.tables.report.held_out import Fold, HeldOutRows
+from regard.tables.report.held_out import Fold, HeldOutRows, cells_of
 from regard.tables.report.mistakes import UNSEEN
 from regard.tables.scores import score
 from regard.tables.splits import Split
@@ -45,15 +44,6 @@ def score_warnings(estimator: Estimator, number: int, rows: HeldOutRows, labels:
     weights = None if estimator.weights is None else str(estimator.weights)
     settings = FitSettings(estimator.mode, estimator.time_limit, estimator.seed_, kinds, weights)
     yield from cautions(problem, settings, split, result)
-
-
-def cells_of(columns: Columns, values: torch.Tensor) -> pd.DataFrame:
-    """The cells of encoded rows. Numbers keep all digits, so that equal rows remain equal."""
-    frame = columns.decode(values.numpy())
-    for column, positions in zip(columns.columns, columns.positions(), strict=True):
-        if column.kind == "number":
-            frame[column.name] = values[:, positions[0]].double().numpy()
-    return frame
 
 
 def _single(estimator: Estimator, number: int, fold: Fold, labels: np.ndarray) -> Estimator:
