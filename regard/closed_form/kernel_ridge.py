@@ -135,11 +135,11 @@ def select_kernel(
     learned = _feature_weights(*(subsample(WEIGHT_ROWS, each) for each in (features, y, counts)))
     uniform = varies[..., active].float()  # features that vary in this table; others may do so in another one
     candidates = [([kernel] * len(y), weight) for kernel in KERNELS for weight in (uniform, uniform * learned)]
-    found = _search(candidates, *(subsample(SEARCH_ROWS, each) for each in (features, y, counts)))
+    selected = _search(candidates, *(subsample(SEARCH_ROWS, each) for each in (features, y, counts)))
     more = min(SECOND_SEARCH_ROWS, features.shape[1] // 2)
     if more > SEARCH_ROWS:
-        found = _search([found[:2]], *(subsample(more, each) for each in (features, y, counts)))
-    kernels, scale, penalty = found
+        selected = _search([selected[:2]], *(subsample(more, each) for each in (features, y, counts)))
+    kernels, scale, penalty = selected
     return kernels, active, scale, penalty
 
 
