@@ -191,10 +191,12 @@ def test_rows_are_added_to_a_run(run: Path, tmp_path: Path, capsys: pytest.Captu
     (added,) = read_config(run)["added"]
     assert (added["rows"], added["first_row"], set(added["before"])) == (30, 60, {"rmse", "mae", "r2"})
     assert read_config(run)["scores"]  # of the fit, which stay
-    assert read_config(run)["split"] == "--time sold"  # the report warns that rows are held out otherwise
+    assert read_config(run)["split"] == "--time sold"  # the report holds out as fit did
     assert command("show", run) == 0
     assert "added: 30 rows of" in capsys.readouterr().out
-    assert command("fit", "--add", tmp_path / "more.csv", "--out", run) == 0
+    later = some_rows(20, 2)
+    later.assign(price=number(later)).to_csv(tmp_path / "later.csv", index=False)
+    assert command("fit", "--add", tmp_path / "later.csv", "--out", run) == 0
     assert len(read_config(run)["added"]) == 2
 
 
