@@ -3,7 +3,8 @@
 column_statistics    standardised values, ranks and (ordered) target statistics of each column
 copies               rows that are left out together, as they are copies of each other
 ridge                leave-one-out ridge regression
-kernel_ridge         leave-one-out kernel ridge regression with a learned Laplace kernel
+kernel_ridge         leave-one-out kernel ridge regression with a learned distance
+kernels              how alike two rows are, by their distance: Laplace and Matérn
 nystrom              the same for many rows, by the Nyström approximation
 closed_forms         ridge and kernel ridge of a table together
 row_features         all of it for some rows, as the in-context model reads them
