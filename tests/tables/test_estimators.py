@@ -516,7 +516,8 @@ def test_evidence_shows_the_known_rows_as_they_were():
         assert row["whole"] == frame["whole"][number]
         known = frame["number"][number]
         assert row["number"] is None if np.isnan(known) else row["number"] == pytest.approx(known, abs=1e-6)
-        assert row["text"] == (None if pd.isna(frame["text"][number]) else frame["text"][number])
+        text = frame["text"][number]
+        assert pd.isna(row["text"]) if pd.isna(text) else row["text"] == text
 
 
 def test_evidence_of_a_network_of_the_tables_own_is_what_it_looked_at():

@@ -64,7 +64,7 @@ def test_held_out_rows_choose_what_is_better():
             "learned_keys": small.Candidate(0.98 * right + 0.01, lambda _: keys),
         },
     )
-    ensemble = small._ensemble([fold], 8)
+    ensemble = small._ensemble([fold], 8, table)
     assert [each is keys for each in ensemble.predictors] == [True]
     assert ensemble.weights == [1.0]
 

@@ -59,6 +59,8 @@ def test_several_targets_from_fit_to_evaluate(houses: Path, tmp_path: Path, caps
     assert {"price.rmse", "rent.rmse"} <= set(json.loads(capsys.readouterr().out))
     assert command("show", run) == 0
     assert "on held-out rows: price: RMSE" in capsys.readouterr().out
+    assert command("fit", "--add", houses, "--out", run) == 1, "all of its rows are there already"
+    some_rows(48, 2).to_csv(houses, index=False)
     assert command("fit", "--add", houses, "--out", run) == 0
     assert "price: RMSE" in capsys.readouterr().out
     assert len(regard.load(run).rows_) == 96

@@ -1,6 +1,7 @@
 """The target of a table: classes or numbers as the user has them, and as the network reads them."""
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -65,9 +66,10 @@ class TargetTransform:
         """
         count = quantiles.shape[1]
         outside = 0.5 / (count + 1)  # probability of each tail; a quantile stands for twice as much
-        outermost = torch.special.ndtri(torch.tensor(1 / (count + 1)).double())
-        points = torch.special.ndtri((torch.arange(TAIL_POINTS).double() + 0.5) * outside / TAIL_POINTS)
-        reach = (points / outermost - 1).to(quantiles.dtype)
+        normal = NormalDist().inv_cdf  # of plain numbers, which are constants of an exported graph
+        outermost = normal(2 * outside)
+        points = [normal((place + 0.5) * outside / TAIL_POINTS) for place in range(TAIL_POINTS)]
+        reach = torch.tensor([point / outermost - 1 for point in points], dtype=quantiles.dtype)
         low, middle, high = quantiles[:, :1], quantiles[:, count // 2, None], quantiles[:, -1:]
         parts = (quantiles, low - (middle - low) * reach, high + (high - middle) * reach)
         means = [self.inverse(part).clamp(self.numbers[0], self.numbers[-1]).mean(1, keepdim=True) for part in parts]
