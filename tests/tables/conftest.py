@@ -27,7 +27,7 @@ def write_tiny_reader(folder: Path, seed: int = 0) -> Path:
 def write_small_reader(folder: Path) -> Path:
     """With all parts of the shipped network, fewer and smaller ones: for commands that are to run, not to know."""
     config = from_dict(InContext, read_config(REAL)["model"], "model")
-    small = {"width": 32, "layers": 1, "heads": 2, "cell_width": 16, "cell_layers": 1, "cell_heads": 2}
+    small = {"width": 32, "layers": 2, "heads": 2, "cell_width": 16, "cell_heads": 2}
     return _write(replace(config, **small, feed=SquaredReLU(hidden=32)), folder)
 
 
