@@ -33,7 +33,7 @@ class Matern:
     """Matérn's kernel of smoothness 3/2, of the Euclidean distance: its functions have a derivative."""
 
     def distances(self, rows: Rows, others: Others) -> Pairs:
-        if torch.compiler.is_exporting():  # the other cannot be traced for any number of rows
+        if torch.compiler.is_exporting():  # ONNX has operators for this
             return torch.linalg.vector_norm(rows[:, :, None] - others[:, None], dim=-1)
         # By differences, not by a product of matrices: exact for near rows, and the same whatever rows are beside.
         return torch.cdist(rows, others, compute_mode="donot_use_mm_for_euclid_dist")
