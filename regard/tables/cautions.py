@@ -102,7 +102,7 @@ def _group(
         if len(without) == problem.features.shape[1]:
             continue
         score = _unseen(problem, settings, one, without, at_random)
-        # A number may also be an ordinary feature, of which unseen values are told by those around.
+        # A number may also be an ordinary feature, whose unseen values are interpolated between known ones.
         scores = [score, _unseen(problem, settings, one, leaks, at_random)] if score and one.number else [score]
         if score and all(scores):
             return Group(one, _apart(problem, one, settings.seed), score, at_random)
